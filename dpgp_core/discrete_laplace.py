@@ -1,8 +1,9 @@
-"""Exact draws of the discrete Laplace law, and of coins of probability exp(-u), from fair bits."""
+"""Exact draws from fair bits: the discrete Laplace law, coins of probability exp(-u), a private choice."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -68,6 +69,28 @@ def exponential_coin(top: int, bottom: int, bits: FairBits) -> bool:
     while bits.coin(top, bottom * k):
         k += 1
     return k % 2 == 1
+
+
+def exponential_choice(errors: Sequence[int], sensitivity: int, epsilon: float, source: WordSource) -> int:
+    """One place in a list, with probability proportional to `exp(-epsilon error/(2 sensitivity))`, exactly.
+
+    Errors are PRIVATE whole numbers of any size; `sensitivity`, public, is how far one record can move any of
+    them. (epsilon, 0)-DP, epsilon's double taken as an exact number, and of bounded range epsilon: nothing is
+    rounded between errors and choice.
+
+    McSherry and Talwar 2007. A candidate is proposed at random and kept by a coin of probability
+    `exp(-epsilon (error - least)/(2 sensitivity))`; the coins are exact (Canonne, Kamath and Steinke 2020).
+    Raises InvalidValue without a candidate, or for a sensitivity or epsilon that is not positive.
+    """
+    if not errors or sensitivity < 1:
+        raise InvalidValue("a choice needs at least one candidate, and a positive sensitivity.")
+    tempered = Fraction(positive("epsilon", epsilon)) / (2 * sensitivity)
+    bits, least = FairBits(source), min(errors)
+    while True:
+        index = bits.below(len(errors))
+        gap = tempered * (errors[index] - least)
+        if exponential_coin(gap.numerator, gap.denominator, bits):
+            return index
 
 
 def _one(scale: Fraction, bits: FairBits) -> int:

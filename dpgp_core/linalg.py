@@ -22,8 +22,8 @@ Bools = NDArray[np.bool_]
 def cholesky(matrix: Floats, what: str, remedy: str, *, overwrite: bool = False) -> Floats:
     """Lower Cholesky factor of a symmetric positive definite matrix (m, m), strict upper part zero.
 
-    To `overwrite` a column-major matrix saves a copy. Raises NumericalFailure, which says `what` failed and
-    the `remedy`.
+    To `overwrite` a column-major matrix saves a copy. Raises NumericalFailure, which says `what`
+    failed and the `remedy`.
     """
     factor, info = lapack.dpotrf(matrix, lower=1, clean=1, overwrite_a=overwrite)
     if info != 0 or not np.all(np.isfinite(factor.diagonal())):
@@ -42,7 +42,8 @@ def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floa
 
 
 def coloured(root: Floats, white: Floats) -> Floats:
-    """(m, n) `L white` for a lower factor (m, m) and white noise (m, n): half the work of a full product."""
+    """(m, n) `L white` for a lower factor (m, m) and white noise (m, n): half the work of a full
+    product."""
     return np.asarray(blas.dtrmm(1.0, root, white, lower=1))
 
 
@@ -51,11 +52,11 @@ ROUNDING = 2.0**-53  # largest relative error of one operation
 
 @dataclass(frozen=True)
 class Slack:
-    """How far a Cholesky factor and its solves can be off: upper bounds for matrices H of one kind.
+    """Upper bounds on the errors of a Cholesky factor and its solves, for matrices H of one kind.
 
-    Scaled to a unit diagonal, no eigenvalue of H is below `least` and no row has an entry farther than `band`
-    from its diagonal. Source: Higham, Accuracy and Stability of Numerical Algorithms, chapter 10;
-    docs/exact-paths.md, section 3.
+    Scaled to a unit diagonal, no eigenvalue of H is below `least` and no row has an entry farther
+    than `band` from its diagonal. Source: Higham, Accuracy and Stability of Numerical Algorithms,
+    chapter 10; docs/exact-paths.md, section 3.
     """
 
     least: float  # in (0, 1]
@@ -68,7 +69,8 @@ class Slack:
 
     @property
     def solving(self) -> float:
-        """Largest share of an error that a step of iterative refinement leaves, halved; below 1/2 or `inf`.
+        """Largest share of an error that a step of iterative refinement leaves, halved; below 1/2
+        or `inf`.
 
         Below 1 no factorisation fails.
         """
@@ -77,12 +79,12 @@ class Slack:
 
     @property
     def shrinking(self) -> float:
-        """psi with `H >= (1 - psi) F F^T`; `inf` where none is proved."""
+        """psi with `H >= (1 - psi) F F^T`; `inf` without a proof."""
         left = self.least - self.factoring
         return self.factoring / left if left > 0.0 else np.inf
 
 
-SMALLEST_BLOCK = 48  # blocks below this size spend their time in calls rather than in arithmetic
+SMALLEST_BLOCK = 48  # smaller blocks spend more time in calls than in arithmetic
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +107,11 @@ class Ordering:
 
 @dataclass(frozen=True, eq=False)
 class BandedCholesky:
-    """`Q = L L^T` of a symmetric positive definite precision matrix whose graph has the given ordering.
+    """`Q = L L^T` of a symmetric positive definite precision matrix whose graph has the given
+    ordering.
 
-    Nodes are in the caller's order in every method; the permutation stays inside. Cost O(P b^2) for the
-    factor, O(P b) for a solve or a draw, with bandwidth b (about sqrt(P) on a map).
+    Nodes are in the caller's order in every method; the permutation stays inside. Cost O(P b^2) for
+    the factor, O(P b) for a solve or a draw, with bandwidth b (about sqrt(P) on a map).
     """
 
     ordering: Ordering
@@ -162,7 +165,8 @@ class BandedCholesky:
         return float(2.0 * np.sum(np.log(self.band[0])))
 
     def variance(self) -> Floats:
-        """Exact diagonal of `Q^-1`, (P,): the selected inverse of Takahashi et al. (1973), in blocks.
+        """Exact diagonal of `Q^-1`, (P,): the selected inverse of Takahashi et al. (1973), in
+        blocks.
 
         With U = L21 L11^-1 the backward recursion is S11 = L11^-T L11^-1 + U^T S22 U.
 
@@ -178,19 +182,19 @@ class BandedCholesky:
             inverse, info = lapack.dtrtri(self._block(start, stop, start, stop), lower=1)
             if info != 0:
                 raise NumericalFailure("a triangular factor is singular; use a shorter lengthscale.")
-            here = inverse.T @ inverse
+            block = inverse.T @ inverse
             if following.size:
                 link = self._block(stop, stop + following.shape[0], start, stop) @ inverse
-                here += link.T @ following @ link
-            result[start:stop] = here.diagonal()
-            following = here
+                block += link.T @ following @ link
+            result[start:stop] = block.diagonal()
+            following = block
         return result[self.ordering.position]
 
     def _block(self, top: int, bottom: int, left: int, right: int) -> Floats:
         """Dense copy of L[top:bottom, left:right].
 
-        Column-major band storage holds L[i, j] at i + j b: a dense matrix of leading dimension b, in which
-        everything outside the band is another entry's value and must be masked.
+        Column-major band storage holds L[i, j] at i + j b: a dense matrix of leading dimension b,
+        in which everything outside the band is another entry's value and must be masked.
         """
         rows = self.band.shape[0]
         step = self.band.itemsize
@@ -202,7 +206,8 @@ class BandedCholesky:
 
 @lru_cache(maxsize=8)
 def _in_band(below: int, height: int, width: int, rows: int) -> Bools:
-    """Which entries of a block that begins so far below the diagonal lie in a band of so many rows.
+    """Entries within a band of `rows` rows, for a block that begins `below` rows below the
+    diagonal.
 
     All blocks of a factor but the last two have one of two shapes.
     """

@@ -1,11 +1,11 @@
 """Randomness and exactly rounded Gaussian noise on integers: a proof for real numbers holds on a computer.
 
-Nowhere else is randomness made: `SystemEntropy` asks the operating system, for releases; seeds are for
-simulations. In the rounded normal distribution no floating-point number takes part: a normal deviate is an
-integer k plus a uniform fraction x whose digits are drawn as they are needed, accepted and rejected by coins
-of exactly the right probabilities, and its product with sigma is rounded by integer arithmetic.
-Source: C. F. F. Karney, Sampling exactly from the normal distribution, ACM Transactions on Mathematical
-Software 42(1), 2016, Algorithm N; the probabilities are proved again in docs/accounting.md, section 6.
+All randomness comes from this module: `SystemEntropy` reads the operating system, for releases; seeds are for
+simulations. The rounded normal distribution uses no floating-point number: a normal deviate is an integer k
+plus a uniform fraction x whose digits are drawn on demand, accepted and rejected by coins of exactly the
+right probabilities, and its product with sigma is rounded by integer arithmetic. Source: C. F. F. Karney,
+Sampling exactly from the normal distribution, ACM Transactions on Mathematical Software 42(1), 2016,
+Algorithm N; the probabilities are proved again in docs/accounting.md, section 6.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Shape = int | tuple[int, ...]
 class Entropy(Protocol):
     """A source of independent random numbers.
 
-    Only `SystemEntropy` may stand behind a release: whoever can repeat the numbers can subtract the noise.
+    A release must use `SystemEntropy`: whoever can repeat the numbers can subtract the noise.
     """
 
     def normal(self, shape: Shape) -> Floats:
@@ -141,13 +141,13 @@ class Uniforms:
     def take(self, index: Any) -> Uniforms:
         """The chosen numbers with the digits they have.
 
-        The originals must not be asked again: two owners of one number would draw different further digits
-        for it.
+        The originals must not be read again: two owners of one number would draw different further digits for
+        it.
         """
-        chosen = Uniforms(self._source, 0, self.width)
-        chosen._levels = [digits[index] for digits in self._levels]
-        chosen.size = int(chosen._levels[0].size)
-        return chosen
+        subset = Uniforms(self._source, 0, self.width)
+        subset._levels = [digits[index] for digits in self._levels]
+        subset.size = int(subset._levels[0].size)
+        return subset
 
 
 def less(a: Uniforms, at: Index, b: Uniforms, bt: Index) -> Bools:
@@ -182,7 +182,7 @@ def below(source: WordSource, limit: int, size: int) -> Words:
 NUMBER_DISTANCE = 2.0**-200
 """Upper bound on the total variation between one number of `rounded_normal` and the rounded ideal deviate.
 
-The algorithm is exact; what is counted here is only that deviates beyond 128 standard deviations are refused.
+The algorithm is exact; the distance comes only from the refusal of deviates beyond 128 standard deviations.
 """
 
 RELEASE_DISTANCE = 2.0**-150
@@ -229,52 +229,52 @@ class Deviates:
 
         They are cut off, not rounded, so that further digits do not change the first ones.
         """
-        found = np.zeros(self.size, dtype=object)
+        values = np.zeros(self.size, dtype=object)
         start = 0
-        for whole, fraction in self._parts:
-            value = whole.astype(object)
+        for integer, fraction in self._parts:
+            value = integer.astype(object)
             levels = -(-places // fraction.width)
             for number in range(levels):
                 value = (value << fraction.width) | fraction.level(number).astype(object)
-            found[start : start + whole.size] = value >> (levels * fraction.width - places)
-            start += whole.size
-        return np.where(self._minus, -found, found)
+            values[start : start + integer.size] = value >> (levels * fraction.width - places)
+            start += integer.size
+        return np.where(self._minus, -values, values)
 
 
 def _accepted(source: WordSource, size: int, width: int) -> Iterator[tuple[Ints, Uniforms]]:
     """Integer parts and fractions of the absolute values of `size` deviates, in portions."""
     missing = size
     while missing > 0:
-        whole, fraction = _candidates(source, min(_BATCH, 2 * missing + 64), width)
-        keep = np.arange(min(missing, whole.size))
+        integer, fraction = _candidates(source, min(_BATCH, 2 * missing + 64), width)
+        keep = np.arange(min(missing, integer.size))
         if keep.size:
-            yield whole[keep], fraction.take(keep)
+            yield integer[keep], fraction.take(keep)
             missing -= keep.size
 
 
 def _candidates(source: WordSource, size: int, width: int) -> tuple[Ints, Uniforms]:
     """Integer parts k and fractions x of |w| for the accepted among `size` candidates."""
-    whole = np.zeros(size, dtype=np.int64)  # step 1: P(k) = e^(-k/2) (1 - e^(-1/2))
+    integer = np.zeros(size, dtype=np.int64)  # step 1: P(k) = e^(-k/2) (1 - e^(-1/2))
     active = np.arange(size)
     while active.size:
         active = active[_half_coin(source, active.size, width)]
-        whole[active] += 1
-    trials = whole * (whole - 1)  # step 2: accept k with probability e^(-k(k-1)/2)
-    alive = whole <= _LARGEST_K
+        integer[active] += 1
+    trials = integer * (integer - 1)  # step 2: accept k with probability e^(-k(k-1)/2)
+    alive = integer <= _LARGEST_K
     while True:
         active = np.flatnonzero(alive & (trials > 0))
         if active.size == 0:
             break
         alive[active] = _half_coin(source, active.size, width)
         trials[active] -= 1
-    whole = whole[alive]
-    fraction = Uniforms(source, whole.size, width)
+    integer = integer[alive]
+    fraction = Uniforms(source, integer.size, width)
     fraction.level(0)
-    alive = np.ones(whole.size, dtype=bool)  # steps 3 and 4: accept x with probability e^(-x(2k+x)/2)
-    for round_ in range(int(whole.max(initial=-1)) + 1):
-        active = np.flatnonzero(alive & (whole >= round_))
-        alive[active] = _fraction_coin(source, whole[active], fraction, active)
-    return whole[alive], fraction.take(alive)
+    alive = np.ones(integer.size, dtype=bool)  # steps 3 and 4: accept x with probability e^(-x(2k+x)/2)
+    for round_ in range(int(integer.max(initial=-1)) + 1):
+        active = np.flatnonzero(alive & (integer >= round_))
+        alive[active] = _fraction_coin(source, integer[active], fraction, active)
+    return integer[alive], fraction.take(alive)
 
 
 def _half_coin(source: WordSource, size: int, width: int) -> Bools:
@@ -292,7 +292,7 @@ def _half_coin(source: WordSource, size: int, width: int) -> Bools:
     return even
 
 
-def _fraction_coin(source: WordSource, whole: Ints, fraction: Uniforms, at: Index) -> Bools:
+def _fraction_coin(source: WordSource, integer: Ints, fraction: Uniforms, at: Index) -> Bools:
     """Coins of probability e^(-x (2k+x)/(2k+2)) for x = fraction[at].
 
     Whether a run x > z_1 > z_2 > ... > z_n, each step of which must also win a coin of probability
@@ -304,18 +304,18 @@ def _fraction_coin(source: WordSource, whole: Ints, fraction: Uniforms, at: Inde
     while active.size:
         following = Uniforms(source, active.size, fraction.width)
         on = less(following, np.arange(active.size), previous, place)
-        on[on] = _share_coin(source, whole[active[on]], fraction, at[active[on]])
+        on[on] = _share_coin(source, integer[active[on]], fraction, at[active[on]])
         active, previous = active[on], following.take(on)
         place = np.arange(active.size)
         even[active] = ~even[active]
     return even
 
 
-def _share_coin(source: WordSource, whole: Ints, fraction: Uniforms, at: Index) -> Bools:
+def _share_coin(source: WordSource, integer: Ints, fraction: Uniforms, at: Index) -> Bools:
     """Coins of probability (2k+x)/(2k+2): among 2k+2 equal chances 2k win, and one more with chance x."""
-    won = np.zeros(whole.size, dtype=bool)
-    for k in np.unique(whole).tolist():
-        of_k = np.flatnonzero(whole == k)
+    won = np.zeros(integer.size, dtype=bool)
+    for k in np.unique(integer).tolist():
+        of_k = np.flatnonzero(integer == k)
         chance = below(source, 2 * k + 2, of_k.size).astype(np.int64)
         won[of_k] = chance < 2 * k
         undecided = of_k[chance == 2 * k]
@@ -324,13 +324,13 @@ def _share_coin(source: WordSource, whole: Ints, fraction: Uniforms, at: Index) 
     return won
 
 
-def _rounded(sigma: float, whole: Ints, fraction: Uniforms, source: WordSource) -> Ints:
+def _rounded(sigma: float, integer: Ints, fraction: Uniforms, source: WordSource) -> Ints:
     """round(+-sigma (k + x)): the digits of x are read until both ends of what is left agree."""
     top, bottom = sigma.as_integer_ratio()  # bottom is a power of two
-    value = np.zeros(whole.size, dtype=np.int64)
-    digits = [int(k) for k in whole]
+    value = np.zeros(integer.size, dtype=np.int64)
+    digits = [int(k) for k in integer]
     scale, number = 1, 0
-    active = np.arange(whole.size)
+    active = np.arange(integer.size)
     while active.size:
         level = fraction.level(number)
         scale <<= fraction.width
@@ -344,7 +344,7 @@ def _rounded(sigma: float, whole: Ints, fraction: Uniforms, source: WordSource) 
             else:
                 undecided.append(i)
         active = np.array(undecided, dtype=np.intp)
-    minus = (source.words(whole.size) >> np.uint64(WORD - 1)).astype(bool)
+    minus = (source.words(integer.size) >> np.uint64(WORD - 1)).astype(bool)
     return np.where(minus, -value, value)
 
 

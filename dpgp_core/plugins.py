@@ -1,8 +1,9 @@
-"""Registries: what the program brings by name, then what installed packages add by entry points.
+"""Registries: objects of the program by name, then those that installed packages add by entry
+points.
 
 An entry point is a line in a package's metadata, `name = "module:object"` in a group such as
-`hexcursion.mechanisms`. Every process finds them anew: spawned ones, and workers on other machines that
-have the package.
+`hexcursion.mechanisms`. Every process reads them again: spawned processes, and workers on other
+machines that have the package.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ Answer = TypeVar("Answer")
 
 @cache
 def installed(group: str) -> Mapping[str, EntryPoint]:
-    """Return a group's entry points by name, read once a process; PluginError for a name offered twice."""
-    found: dict[str, EntryPoint] = {}
+    """Return a group's entry points by name, read once a process; PluginError for a name offered
+    twice."""
+    table: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, _package(point))):
-        if point.name in found:
+        if point.name in table:
             raise PluginError(
-                f"The packages {_package(found[point.name])} and {_package(point)} both offer {point.name!r} "
+                f"The packages {_package(table[point.name])} and {_package(point)} both offer {point.name!r} "
                 f"in {group}: uninstall one of them."
             )
-        found[point.name] = point
-    return found
+        table[point.name] = point
+    return table
 
 
 _left_out = False
@@ -38,7 +40,7 @@ _left_out = False
 
 @contextmanager
 def program_alone() -> Iterator[None]:
-    """Leave out whatever was added to the program: for pages that are the same wherever they are written."""
+    """Ignore all installed additions, for pages that must be the same on every machine."""
     global _left_out  # noqa: PLW0603
     _left_out = True
     try:
@@ -48,14 +50,14 @@ def program_alone() -> Iterator[None]:
 
 
 class Registry(MutableMapping[str, Offered]):
-    """Things by name, those of the program first.
+    """Objects by name, those of the program first.
 
-    Names of the program are found without a look at the environment. To list all names reads the metadata of
-    packages; a package is imported when something of it is first asked for.
+    A lookup of a name of the program does not read the environment. Listing all names reads the
+    metadata of packages; a package is imported on the first access to one of its objects.
 
-    `group`: group of entry points; `own`: what the program itself brings; `own` of the registry are its
-    names; `kind`: class that all of them belong to; `named_by`: attribute that holds a thing's name, which
-    its entry point must bear; "" where none does.
+    `group`: group of entry points; `own`: objects of the program (the attribute `own` has their
+    names); `kind`: class of all objects; `named_by`: attribute with an object's name, which must be
+    equal to the name of its entry point; "" without such an attribute.
     """
 
     def __init__(
@@ -66,25 +68,25 @@ class Registry(MutableMapping[str, Offered]):
         self._held = own
 
     def bring(self, *things: Offered) -> None:
-        """Add things of the program's own, under the names that they bear."""
+        """Add objects of the program under their names."""
         self._held.update({getattr(thing, self.named_by): thing for thing in things})
         self.own = tuple(self._held)
 
     @property
     def _known(self) -> Mapping[str, Offered]:
-        """What needs no look at packages."""
+        """Objects that are available without reading packages."""
         return {name: self._held[name] for name in self.own} if _left_out else self._held
 
     def __getitem__(self, name: str) -> Offered:
-        known = self._known
-        return known[name] if name in known else self._load(self._points()[name])
+        things = self._known
+        return things[name] if name in things else self._load(self._points()[name])
 
     def __contains__(self, name: object) -> bool:
         return name in self._known or name in self._points()
 
     def __iter__(self) -> Iterator[str]:
-        known = self._known
-        return iter((*known, *(name for name in self._points() if name not in known)))
+        things = self._known
+        return iter((*things, *(name for name in self._points() if name not in things)))
 
     def __len__(self) -> int:
         return len(self._known.keys() | self._points().keys())
@@ -105,10 +107,10 @@ class Registry(MutableMapping[str, Offered]):
         return points
 
     def use(self, name: str, call: Callable[[Offered], Answer]) -> Answer:
-        """Call a function with what stands under a name, of the program or of a package.
+        """Call a function with the object of a name, of the program or of a package.
 
-        Raises PluginError naming the package, where that does not load or fails in another way than with a
-        sentence.
+        Raises PluginError, which names the package, if the object does not load or raises anything
+        but an error of this program.
         """
         thing = self[name]
         if name in self.own:
@@ -121,7 +123,7 @@ class Registry(MutableMapping[str, Offered]):
             raise self.refusal(name, f"fails ({_in_words(error)})") from error
 
     def refusal(self, name: str, why: str) -> PluginError:
-        """Say which package offers a thing that cannot be used, and why: "since it ..."."""
+        """The error for an unusable object: it names the package and the reason, "since it ..."."""
         point = self._points().get(name)
         package = "unknown" if point is None else _package(point)
         return PluginError(
@@ -131,14 +133,14 @@ class Registry(MutableMapping[str, Offered]):
 
     def _load(self, point: EntryPoint) -> Offered:
         try:
-            found: Offered = point.load()
+            thing: Offered = point.load()
         except Exception as error:
             raise self.refusal(point.name, f"does not load ({_in_words(error)})") from error
-        if not isinstance(found, self.kind):
+        if not isinstance(thing, self.kind):
             raise self.refusal(point.name, f"is no {self.kind.__name__}")
-        if self.named_by and (own := getattr(found, self.named_by, None)) != point.name:
-            raise self.refusal(point.name, f"calls itself {own!r}")
-        return found
+        if self.named_by and (name := getattr(thing, self.named_by, None)) != point.name:
+            raise self.refusal(point.name, f"calls itself {name!r}")
+        return thing
 
 
 def _in_words(error: Exception) -> str:

@@ -1,4 +1,5 @@
-"""Records at public places, which only values change, and how noisy sums over them are read."""
+"""Records at public places, whose values alone are private, and the reading of noisy sums over
+them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from dpgp_core.priors.lattice import Prior
 
 @dataclass(frozen=True, eq=False)
 class SumsReading:
-    """The field on all cells given noisy sums `T = F^T totals + s w` over the occupied ones: `read_sums`."""
+    """The field on all cells given noisy sums `T = F^T totals + s w` over the occupied ones:
+    `read_sums`."""
 
     gain: Floats  # (N, p) the field's mean is `gain @ T`
     variance: Floats  # (N,) its variance, response units squared
@@ -42,9 +44,10 @@ def read_sums(
 ) -> SumsReading:
     """The reading of noisy sums, for any features: one p x p factorisation, shared by all releases.
 
-    `features` (k, p) F: what a unit of response in each of k occupied cells contributes. `prior_variance`
-    (N,) of all cells and `cross` (N, k) with the occupied ones, and `scatter` (k,), the variance of cells'
-    totals around `count * field`, are in response units squared; `noise` (p,) are variances > 0.
+    `features` (k, p) F: the contribution of a unit of response in each of k occupied cells.
+    `prior_variance` (N,) of all cells and `cross` (N, k) with the occupied ones, and `scatter`
+    (k,), the variance of cells' totals around `count * field`, are in response units squared;
+    `noise` (p,) are variances > 0.
     """
     loads = features * count[:, None]
     gain = cross @ loads
@@ -56,12 +59,12 @@ def read_sums(
     return SumsReading(np.ascontiguousarray(weights), np.maximum(prior_variance - explained, 0.0))
 
 
-MOST_CELLS = 6_000  # largest domain: its covariance is kept as a dense matrix
+MOST_CELLS = 6_000  # largest domain: its covariance is a dense matrix
 
 
 @dataclass(frozen=True, eq=False)
 class PublicPlaces:
-    """Where the records are, which is public, and the prior correlation of the cells."""
+    """The public places of the records, and the prior correlation of the cells."""
 
     prior: Prior  # of the field, correlation at most 1
     index: Ints  # (k,) occupied cells, increasing
@@ -91,14 +94,16 @@ class PublicPlaces:
         return self.prior.correlation()
 
     def noise(self, ridge: float) -> Floats:
-        """(k,) variance of an occupied cell's mean around the field, in units of the field's variance."""
+        """(k,) variance of an occupied cell's mean around the field, in units of the field's
+        variance."""
         return np.asarray(positive("ridge", ridge) ** 2 / self.count)
 
 
 def read_label_sums(
     places: PublicPlaces, rows: Floats, ridge: float, scale: float, variance: Floats
 ) -> SumsReading:
-    """The field given noisy sums of any rows (k, p) over public places, with noise of variance (p,).
+    """The field given noisy sums of any rows (k, p) over public places, with noise of variance
+    (p,).
 
     `ridge` is the scatter of a record in units of the field's deviation `scale`, response units.
     """
@@ -128,11 +133,12 @@ def drawn_paths(
 ) -> Floats:
     """(paths, N) draws of the field given the sums, by Matheron's rule: post-processing, so free.
 
-    A prior draw g with its own simulated sums T' gives `mean + g - gain T'`, which has the reading's law.
+    A prior draw g with its own simulated sums T' gives `mean + g - gain T'`, which has the
+    reading's law.
     """
     prior, count = places.prior, places.count.astype(np.float64)
-    drawn = scale * prior.colour(entropy.normal((prior.white_size, paths)))
-    totals = count[:, None] * drawn[places.index]
+    prior_draws = scale * prior.colour(entropy.normal((prior.white_size, paths)))
+    totals = count[:, None] * prior_draws[places.index]
     totals += scale * ridge * np.sqrt(count)[:, None] * entropy.normal((count.size, paths))
     simulated = rows.T @ totals + np.sqrt(variance)[:, None] * entropy.normal((variance.size, paths))
-    return np.ascontiguousarray((reading.gain @ (sums[:, None] - simulated) + drawn).T)
+    return np.ascontiguousarray((reading.gain @ (sums[:, None] - simulated) + prior_draws).T)

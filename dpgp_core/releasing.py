@@ -1,4 +1,4 @@
-"""Public facts, and what leaves a mechanism: drawn releases, and paths that are asked place by place."""
+"""Public facts, drawn releases, and paths that answer at one place after another."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.sums import KeptSums
 
 Relation = Literal["replace-one", "add-or-remove"]
-"""Which datasets are neighbours: one record exchanged (n public), or one more or less (n not public)."""
+"""Neighbouring relation: one record exchanged (n public), or one more or less (n private)."""
 
 
 @dataclass(frozen=True)
 class Owner:
-    """Whose records belong together: neighbours then differ in all records of one sensor or person.
+    """An owner of several records: neighbours then differ in all records of one sensor or person.
 
-    Where nobody knows how many records there are, an owner's may be there, be gone or be others.
-    Raises `InvalidValue` if q is no whole number from 1 on.
+    If the number of records is private, an owner's records may be present, absent or others.
+    Raises `InvalidValue` unless q is a whole number >= 1.
     """
 
-    records: int  # q: an owner has at most so many
-    apart: bool = False  # whether no two records of an owner lie in one cell
+    records: int  # q: largest number of records of an owner
+    apart: bool = False  # whether the records of an owner are in different cells
 
     def __post_init__(self) -> None:
         whole("records of an owner", self.records)
@@ -45,32 +45,33 @@ class Owner:
 
 @dataclass(frozen=True, eq=False)
 class PublicFacts:
-    """What is public about a release; nothing here may come from the private records but their number.
+    """Public facts of a release; only the number of records may come from the private records.
 
-    Raises `InvalidValue` if n is no whole number from 1 on, or counts or covariates are not one row for each
-    cell.
+    Raises `InvalidValue` unless n is a whole number >= 1, and counts and covariates have one row
+    per cell.
     """
 
-    lattice: Lattice  # the public domain as priors see it, N cells
+    lattice: Lattice  # the public domain as a lattice for priors, N cells
     n: int  # number of private records, public under "replace-one"; under "add-or-remove" a public guess
-    relation: Relation = "replace-one"  # which datasets are neighbours
-    owner: Owner | None = None  # whom a release protects as a whole; None where that is a single record
+    relation: Relation = "replace-one"  # neighbouring relation
+    owner: Owner | None = None  # owner whose records are protected together; None for single records
     # whether the records' cells are public, so that only their values are protected
     places_public: bool = False
-    # (N,) publicly expected records per cell, for instance from public reference data; None if unknown
+    # (N,) publicly expected records per cell, for instance from public reference data; None if
+    # unknown
     counts: Floats | None = None
     single: bool = False  # whether a cell holds at most one record (cell records)
     # public coarser cells: for each level, finest first, (N,) the number of each cell's ancestor
     parents: tuple[Ints, ...] = ()
-    # (N, k) public numbers per cell that may explain the field, in any units; None where none are named
+    # (N, k) public numbers per cell that may explain the field, in any units; None without columns
     covariates: Floats | None = None
-    # what published reference records say of the field, which the release starts from; None where it starts
-    # from nothing
+    # the field given published reference records, as the prior of the reading; None without a
+    # reference
     field: PublicField | None = None
-    # of a record's response: "amount"; "yes-no", an answer of -1 or 1; or "rate" and "density", where records
-    # are counted and each response is 1
+    # kind of a record's response: "amount"; "yes-no", an answer of -1 or 1; or "rate" and "density"
+    # for counted records, whose responses are 1
     law: Law = "amount"
-    # folder in which public eigenpairs of the domain are kept between runs; None keeps nothing
+    # folder that stores public eigenpairs of the domain between runs; None stores nothing
     store: Path | None = None
     # priors and other public work shared by designs; not part of the facts
     cache: Cache = made(default=None, repr=False)  # type: ignore[assignment]
@@ -87,22 +88,23 @@ class PublicFacts:
 
     @property
     def neighbours(self) -> Neighbours:
-        """What a release under these facts promises to hide: public places leave the values alone."""
+        """Neighbouring relation of the guarantee: with public places only values are protected."""
         if self.places_public and self.relation == "replace-one":
             return "values-only"
         return self.relation
 
     def prior(self, name: str, lengthscale: float) -> Prior:
-        """The prior of a family at a lengthscale in metres, made once and shared."""
+        """The prior of a family at a lengthscale in metres, cached."""
         return self.cache.prior(name, lengthscale)
 
 
 GRID = 2.0**-20
-"""Released numbers are rounded to multiples of this public step, about a millionth of a response unit.
+"""Released numbers are rounded to multiples of this public step, about a millionth of a response
+unit.
 
-The low bits of a normal deviate computed in floating point can betray the value it was added to (Mironov
-2012, CCS); a fixed grid, far coarser than the spacing of the numbers, removes them. Multiples of a power of
-two are exact, so that every reader thresholds the same numbers.
+The low bits of a normal deviate computed in floating point can betray the value it was added to
+(Mironov 2012, CCS); a fixed grid, far coarser than the spacing of the numbers, removes them.
+Multiples of a power of two are exact, so that every reader thresholds the same numbers.
 """
 
 
@@ -112,35 +114,37 @@ def to_grid(values: Floats) -> Floats:
 
 
 def up_to_grid(values: Floats) -> Floats:
-    """The least multiples of `GRID` not below the values, of any shape: for deviations, never understated."""
+    """The least multiples of `GRID` not below the values, of any shape, so deviations are not
+    understated."""
     return np.asarray(np.ceil(values / GRID) * GRID)
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """What left a mechanism: nothing in it is private any more, everything computed from it is free."""
+    """The output of a mechanism: no longer private, and free for any computation."""
 
     paths: Floats  # (L, N) response units, on the public grid `GRID`; smoothing is applied later
-    # mean, sd: (N,) mean and standard deviation of the field given the release, response units, where the
-    # mechanism has them: exceedance probabilities then exist at every threshold. None otherwise.
+    # mean, sd: (N,) mean and standard deviation of the field given the release, response units;
+    # with them exceedance probabilities exist at every threshold. None if the mechanism has none.
     mean: Floats | None = None
     sd: Floats | None = None
-    raw: tuple[Floats, ...] = ()  # the released numbers behind them, where these are not the paths themselves
-    # (N,) standard deviation, given the release, of what a map of the same records without privacy noise
-    # shows, response units. None where that is not known.
+    raw: tuple[Floats, ...] = ()  # the released numbers behind them, if these are not the paths
+    # (N,) standard deviation, given the release, of a map of the same records without privacy
+    # noise, response units. None if unknown.
     map_sd: Floats | None = None
-    # (N,) its mean, where that is not the field's own: the published set is then cut by that map
+    # (N,) mean of that map, if it differs from the field's mean: that map then cuts the published
+    # set
     map_mean: Floats | None = None
-    # (N,) expected number of records, >= 0, given the release and what is public of their places. None where
-    # the mechanism does not know it.
+    # (N,) expected number of records, >= 0, given the release and the public facts on their places.
+    # None if the mechanism does not estimate it.
     records: Floats | None = None
-    # the released sums in whole numbers, from which readers compute mean and deviation again. None where the
-    # mechanism releases no sums.
+    # the released sums in whole numbers, from which readers recompute mean and deviation. None if
+    # the mechanism releases no sums.
     sums: KeptSums | None = None
-    # how the released sums compare with draws of the model that reads them; None where not known
+    # comparison of the released sums with draws of the model that reads them; None if unknown
     model_check: ModelCheck | None = None
-    # (J, N) joint draws of how far the map without privacy lies from its mean, by a public seed: every reader
-    # of the sums makes them again. None where not known.
+    # (J, N) joint draws of the map without privacy less its mean, by a public seed: every reader of
+    # the sums can recompute them. None if unknown.
     map_draws: Floats | None = None
 
     def __post_init__(self) -> None:
@@ -158,57 +162,59 @@ class Released:
                 )
 
     def on_grid(self) -> Released:
-        """The same on the public grid; deviations are rounded up to it."""
+        """Round to the public grid; deviations are rounded up."""
         mean = None if self.mean is None else to_grid(self.mean)
         sd = None if self.sd is None else up_to_grid(self.sd)
         records = None if self.records is None else to_grid(self.records)
         return replace(self, paths=to_grid(self.paths), mean=mean, sd=sd, records=records)
 
     def shifted(self, prior_mean: Floats | None) -> Released:
-        """With a public prior mean (N,), response units, added back to the field."""
+        """Add a public prior mean (N,), response units, back to the field."""
         if prior_mean is None:
             return self
         mean = None if self.mean is None else self.mean + prior_mean
-        shown = None if self.map_mean is None else self.map_mean + prior_mean
-        return replace(self, paths=self.paths + prior_mean, mean=mean, map_mean=shown)
+        map_mean = None if self.map_mean is None else self.map_mean + prior_mean
+        return replace(self, paths=self.paths + prior_mean, mean=mean, map_mean=map_mean)
 
     @property
     def shown_map(self) -> tuple[Floats, Floats] | None:
-        """Mean and deviation, (N,) each, of what the map without privacy shows; None where not known."""
+        """Mean and deviation, (N,) each, of the map without privacy; None if unknown."""
         mean = self.mean if self.map_mean is None else self.map_mean
         return None if mean is None or self.map_sd is None else (mean, self.map_sd)
 
     def probability(self, level: Floats | float, direction: Direction = "above") -> Floats | None:
-        """(N,) probability that the field lies on the asked side of `level`, None where there is none."""
+        """(N,) probability that the field is on the given side of `level`; None without mean and
+        sd."""
         if self.mean is None or self.sd is None:
             return None
         return exceedance_probability(self.mean, self.sd, level, direction)
 
     def set_chance(self, level: Floats | float, direction: Direction = "above") -> Floats | None:
-        """(N,) chance by which cells enter the published set; None where there is none.
+        """(N,) chance that decides whether a cell enters the published set; None if unknown.
 
-        With `map_mean`, it is the chance that the map of the same records without privacy noise shows the
-        cell inside: the set that this chance cuts agrees best with that map, above all where no record lies.
-        Without it, it is `probability`.
+        With `map_mean`, it is the chance that the map of the same records without privacy noise
+        shows the cell inside: the set cut by this chance agrees best with that map, above all far
+        from all records. Without it, it is `probability`.
         """
         if self.map_mean is None or self.map_sd is None:
             return self.probability(level, direction)
         return exceedance_probability(self.map_mean, self.map_sd, level, direction)
 
     def own_cutoff(self, level: Floats | float, direction: Direction = "above") -> float:
-        """The cutoff, of `OWN_CUTOFFS`, that should agree best with the map without privacy noise.
+        """The cutoff of `OWN_CUTOFFS` with the best expected agreement with the map without privacy
+        noise.
 
-        The level is a number or (N,), response units. Raises InvalidValue if the release does not say how
-        sure the map is.
+        The level is a number or (N,), response units. Raises InvalidValue if the release has no
+        deviation of the map.
         """
-        found, shown = self.set_chance(level, direction), self.shown_map
-        if found is None or shown is None:
+        chance, shown_map = self.set_chance(level, direction), self.shown_map
+        if chance is None or shown_map is None:
             raise InvalidValue("this release does not say how sure the map is: take the design's cutoff.")
-        return cutoff_for_map(found, exceedance_probability(*shown, level, direction))
+        return cutoff_for_map(chance, exceedance_probability(*shown_map, level, direction))
 
 
 class Rounded(Protocol):
-    """What is put on the public grid before it leaves."""
+    """A result that can be rounded to the public grid."""
 
     def on_grid(self) -> Self: ...
 
@@ -217,10 +223,10 @@ Drawn = TypeVar("Drawn", bound=Rounded, covariant=True)
 
 
 class Ready(Protocol[Drawn]):
-    """A release of one map or of several that is ready to be drawn: all that can fail has been tried."""
+    """A release of one map or of several, ready for the draw: every step that can fail is done."""
 
     def draw(self, entropy: Entropy) -> Drawn:
-        """One release; every call draws anew."""
+        """Draw one release; every call draws anew."""
         ...
 
 
@@ -228,12 +234,12 @@ Prepared: TypeAlias = Ready[Released]
 
 
 def draw_release(prepared: Ready[Drawn], entropy: Entropy, *, simulation: bool = False) -> Drawn:
-    """Draw a prepared release once, on the public grid, after its charge stands in the ledger.
+    """Draw a prepared release once, on the public grid, after the ledger has recorded its charge.
 
     Parameters
     ----------
     prepared
-        From `Mechanism.prepare`; it holds PRIVATE numbers.
+        Result of `Mechanism.prepare`; it contains PRIVATE numbers.
     entropy
         The source of the noise: `SystemEntropy` for a release.
     simulation
@@ -250,19 +256,20 @@ def draw_release(prepared: Ready[Drawn], entropy: Entropy, *, simulation: bool =
 
 
 MOST_PLACES = 6_000
-"""Places that one path answers at most: their covariance is then factored in half a minute."""
+"""Largest number of places of one path: factoring their covariance takes half a minute."""
 
-APART = 1e-8  # share of the path's variance that no two places have in common: far below what is rounded away
+APART = 1e-8  # independent share of the path's variance at each place: far below the rounding step
 
 
 class LazyPath:
-    """A path whose law, given its values at the hexagons, is that of `N(0, deviation^2 k)`; and its answers.
+    """A path with the law of `N(0, deviation^2 k)` given its values at the hexagons; and its
+    answers.
 
-    The prior's kernel must be defined between any two places. `deviation` is that of a path at one place,
-    response units: for `N(m_D, scale^2 k_D + noise_scale^2 k)` the root of `scale^2 + noise_scale^2`. The
-    values at all places that hold records are given by `learn`, first of all. Given these the law elsewhere
-    does not mention the records: answers are post-processing, nothing here is private, and any number of them
-    costs nothing (docs/mathematics.md, section 15).
+    The prior's kernel must be defined between any two places. `deviation` is that of a path at one
+    place, response units: for `N(m_D, scale^2 k_D + noise_scale^2 k)` the root of `scale^2 +
+    noise_scale^2`. The first call is `learn`, with the values at all places that have records.
+    Given these the law elsewhere does not depend on the records: answers are post-processing,
+    nothing here is private, and any number of answers is free (docs/mathematics.md, section 15).
     """
 
     def __init__(self, prior: DensePrior, deviation: float) -> None:
@@ -277,31 +284,34 @@ class LazyPath:
     def ask(self, places: Floats, entropy: Entropy) -> Floats:
         """Return the path (B,), response units on the public grid, at places (B, 2), metres.
 
-        Places that were asked before have the value of then. Raises InvalidValue, and draws nothing, if a
-        place is no pair of finite numbers or there are too many.
+        Places of earlier questions have their earlier values. Raises InvalidValue, and draws
+        nothing, if a place is not a pair of finite numbers or there are too many.
         """
-        asked = self._checked(places)
-        new = self._new(asked)
+        questions = self._checked(places)
+        new = self._new(questions)
         if new.size:
             link, root = self._given(new)
-            drawn = link @ self._white + root @ entropy.normal(len(new))
-            self._keep(new, to_grid(drawn), link, root)
-        known = {place.tobytes(): value for place, value in zip(self.places, self.values, strict=True)}
-        return np.array([known[place.tobytes()] for place in asked])
+            answers = link @ self._white + root @ entropy.normal(len(new))
+            self._keep(new, to_grid(answers), link, root)
+        values = {place.tobytes(): value for place, value in zip(self.places, self.values, strict=True)}
+        return np.array([values[place.tobytes()] for place in questions])
 
     def learn(self, places: Floats, values: Floats) -> None:
-        """Take over what this path has shown already, (B, 2) and (B,), in its order.
+        """Take over the earlier answers of this path, places (B, 2) and values (B,), in their
+        order.
 
-        Raises InvalidValue as `ask`, and for a place that has been answered, or values that are not finite.
+        Raises InvalidValue as `ask`, and for a place with an answer, or values that are not finite.
         """
-        asked = self._checked(places)
-        if len(self._new(asked)) != len(asked) or values.shape != asked.shape[:1]:
+        answered = self._checked(places)
+        if len(self._new(answered)) != len(answered) or values.shape != answered.shape[:1]:
             raise InvalidValue("answers are taken over once, with one value for each place.")
         if not np.all(np.isfinite(values)):
             raise InvalidValue("answers must be finite.")
-        self._keep(asked, values, *self._given(asked))
+        self._keep(answered, values, *self._given(answered))
 
     def _keep(self, new: Floats, values: Floats, link: Floats, root: Floats) -> None:
+        # The Cholesky factor of all answers grows by a block row; `white` is that factor's inverse
+        # times the values, so the next conditional mean is `link @ white`.
         white = solve_lower(root, values - link @ self._white)
         top = np.hstack([self._root, np.zeros((self._white.size, white.size))])
         self._root = np.vstack([top, np.hstack([link, root])])
@@ -309,28 +319,28 @@ class LazyPath:
         self.places, self.values = np.vstack([self.places, new]), np.concatenate([self.values, values])
 
     def _given(self, new: Floats) -> tuple[Floats, Floats]:
-        """Link (B, A) to what was shown before, and lower root (B, B) of the rest."""
-        before = self._covariance(self.places, new)
-        link = solve_lower(self._root, before).T if self._white.size else np.empty((len(new), 0))
-        rest = self._covariance(new, new) - link @ link.T
-        rest[np.diag_indices_from(rest)] += APART * self._deviation**2
-        return link, cholesky(rest, "the covariance of the asked places", "ask for places farther apart")
+        """Link (B, A) to the earlier answers, and lower root (B, B) of the remaining covariance."""
+        shared = self._covariance(self.places, new)
+        link = solve_lower(self._root, shared).T if self._white.size else np.empty((len(new), 0))
+        remainder = self._covariance(new, new) - link @ link.T
+        remainder[np.diag_indices_from(remainder)] += APART * self._deviation**2
+        return link, cholesky(remainder, "the covariance of the asked places", "ask for places farther apart")
 
-    def _covariance(self, one: Floats, other: Floats) -> Floats:
-        distance = cdist(one, other)
+    def _covariance(self, first: Floats, second: Floats) -> Floats:
+        distance = cdist(first, second)
         shared = (1.0 - self._prior.nugget) * self._prior.kernel(distance / self._prior.lengthscale)
         return np.asarray(self._deviation**2 * np.where(distance == 0.0, 1.0, shared))
 
     def _checked(self, places: Floats) -> Floats:
-        asked = np.ascontiguousarray(places, dtype=np.float64) + 0.0  # -0.0 is 0.0
-        if asked.ndim != 2 or asked.shape[1] != 2 or not np.all(np.isfinite(asked)):
+        questions = np.ascontiguousarray(places, dtype=np.float64) + 0.0  # -0.0 is 0.0
+        if questions.ndim != 2 or questions.shape[1] != 2 or not np.all(np.isfinite(questions)):
             raise InvalidValue("places must be pairs of finite coordinates in metres.")
-        if len(self.places) + len(asked) > MOST_PLACES:
+        if len(self.places) + len(questions) > MOST_PLACES:
             raise InvalidValue(f"one path answers at most {MOST_PLACES:,} places: ask for fewer.")
-        return asked
+        return questions
 
-    def _new(self, asked: Floats) -> Floats:
-        """Those that have not been answered, once each, in their order."""
-        known = {place.tobytes() for place in self.places}
-        fresh = {place.tobytes(): place for place in asked if place.tobytes() not in known}
+    def _new(self, questions: Floats) -> Floats:
+        """Places without an answer, without repetition, in their order."""
+        answered = {place.tobytes() for place in self.places}
+        fresh = {place.tobytes(): place for place in questions if place.tobytes() not in answered}
         return np.array(list(fresh.values())).reshape(-1, 2)

@@ -1,7 +1,7 @@
 """Public geography: domains of H3 cells, projections, polygons, GeoJSON and maps.
 
-Maps are imported from their own modules, since their libraries are slow to load: `geo.maps.layers` for the
-screen, `geo.maps.static_map` for paper.
+Maps are imported from their own modules, since their libraries are slow to load: `geo.maps.layers`
+for the screen, `geo.maps.static_map` for paper.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ from geo.errors import DomainError
 
 SUFFIX = "pmtiles"
 LONGEST = 200  # letters of its source
-_MOST = 8 << 20  # bytes that are read or unpacked at once: a tile has a few hundred thousand
-_MOST_DIRECTORIES = 64 << 20  # bytes that all directories of one look together unpack to
+_MOST = 8 << 20  # bytes read or unpacked at once: a tile has a few hundred thousand
+_MOST_DIRECTORIES = 64 << 20  # unpacked bytes of all directories of one lookup
 _MOST_LEAVES = 4  # directories from the root to a tile, both included
 _DEEPEST = 24
 _FARTHEST = 1 << 50  # tiles of all zooms; the sum of a directory's numbers stays within 64 bits
@@ -45,20 +45,20 @@ class Basemap:
 
     path: Path
     kind: Literal["vector", "raster"]
-    source: str  # whom the archive asks to name; "" where it names nobody
+    source: str  # credits that the archive asks for, or ""
     zooms: tuple[int, int]  # the least and the deepest zoom of its tiles
     box: Box  # where it has tiles: west, south, east, north, degrees
 
     def covers(self, box: Box) -> bool:
-        """Whether its box touches another one."""
+        """Whether the box of the tiles touches this box."""
         west, south, east, north = box
         return any(
             self.box[0] <= east + turn and west + turn <= self.box[2] for turn in (-360.0, 0.0, 360.0)
         ) and (self.box[1] <= north and south <= self.box[3])
 
     def refuse_elsewhere(self, domain: Domain) -> None:
-        """Raise `DomainError` where there is no tile at the middle of a domain, nor at the corners of its
-        box."""
+        """Raise `DomainError` if there is no tile at the middle of a domain, nor at the corners of
+        its box."""
         west, south, east, north = region_box(domain)
         spots = [domain.middle, (west, south), (west, north), (east, south), (east, north)]
         reader = _Archive(self.path)
@@ -73,8 +73,9 @@ class Basemap:
 
 
 def read_basemap(path: str | Path) -> Basemap:
-    """Read what a PMTiles archive says of itself, and try one of its tiles. Raise `DomainError` for what is
-    no such archive, is damaged or is packed so that browsers cannot open it."""
+    """Read the header and metadata of a PMTiles archive, and try one of its tiles. Raise
+    `DomainError` for another file, a damaged one, or one with a packing that browsers cannot
+    open."""
     place = Path(path)
     try:
         facts = place.stat()
@@ -108,8 +109,8 @@ def _read(path: Path, size: int, _changed: int) -> Basemap:
             f"{name} holds tiles that cannot be drawn here: choose an archive of vector tiles (MVT) or of "
             "PNG, JPEG or WebP pictures."
         )
-    packed = (header["internal_compression"], header["tile_compression"])
-    if packed[0] is not Compression.GZIP or packed[1] in (Compression.BROTLI, Compression.ZSTD):
+    packings = (header["internal_compression"], header["tile_compression"])
+    if packings[0] is not Compression.GZIP or packings[1] in (Compression.BROTLI, Compression.ZSTD):
         raise DomainError(f"{name} is not packed with gzip, so browsers cannot open it: pack it with gzip.")
     low, high = int(header["min_zoom"]), int(header["max_zoom"])
     box = tuple(header[f"{end}_e7"] / 1e7 for end in ("min_lon", "min_lat", "max_lon", "max_lat"))
@@ -121,15 +122,15 @@ def _read(path: Path, size: int, _changed: int) -> Basemap:
         metadata = reader.metadata()
     except (OSError, ValueError, zlib.error, RecursionError):
         raise damaged from None
-    drawn: Literal["vector", "raster"] = "vector" if kind is TileType.MVT else "raster"
-    found = Basemap(path, drawn, _source(metadata), (low, high), box)
+    drawing: Literal["vector", "raster"] = "vector" if kind is TileType.MVT else "raster"
+    basemap = Basemap(path, drawing, _source(metadata), (low, high), box)
     centre = header["center_lon_e7"] / 1e7, header["center_lat_e7"] / 1e7
-    _tile_at(found, *centre, reader)
-    return found
+    _tile_at(basemap, *centre, reader)
+    return basemap
 
 
 def _tile_at(basemap: Basemap, longitude: float, latitude: float, reader: _Archive) -> bytes | None:
-    """The deepest tile over a spot, unpacked; None without one."""
+    """The deepest tile over a spot, unpacked; None without a tile."""
     try:
         for zoom in range(basemap.zooms[1], basemap.zooms[0] - 1, -1):
             tile = reader.tile(zoom, *_column_row(longitude, latitude, zoom))
@@ -148,7 +149,8 @@ def _tile_at(basemap: Basemap, longitude: float, latitude: float, reader: _Archi
 
 
 def _column_row(longitude: float, latitude: float, zoom: int) -> tuple[int, int]:
-    """The tile over a spot in Web Mercator, by its column from the west and its row from the north."""
+    """The tile over a spot in Web Mercator, by its column from the west and its row from the
+    north."""
     count = 1 << zoom
     high = math.radians(min(85.05, max(-85.05, latitude)))
     row = (1.0 - math.asinh(math.tan(high)) / math.pi) / 2.0 * count
@@ -157,7 +159,8 @@ def _column_row(longitude: float, latitude: float, zoom: int) -> tuple[int, int]
 
 
 class _Archive:
-    """Parts of an archive, unpacked within bounds: the reader of the package unpacks whatever there is."""
+    """Parts of an archive, unpacked within bounds, which the reader of the package does not
+    have."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._unpacked = path, 0
@@ -165,23 +168,23 @@ class _Archive:
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """The first 127 bytes; ValueError or an error of the package for what is no archive."""
+        """The first 127 bytes; ValueError or an error of the package for another file."""
         return dict(deserialize_header(self._part(0, 127)))
 
     def metadata(self) -> Any:
-        """What the archive says of itself."""
+        """Metadata of the archive."""
         return json.loads(
             _unpacked(self._part(self.header["metadata_offset"], self.header["metadata_length"]))
         )
 
     def tile(self, zoom: int, column: int, row: int) -> bytes | None:
-        """A tile as it is packed, None where there is none."""
-        wanted, header = zxy_to_tileid(zoom, column, row), self.header
+        """A packed tile, None if it is missing."""
+        tile_id, header = zxy_to_tileid(zoom, column, row), self.header
         offset, length = header["root_offset"], header["root_length"]
         for _ in range(_MOST_LEAVES):
             ids, runs, lengths, offsets = self._directory(offset, length)
-            at = int(np.searchsorted(ids, wanted, "right")) - 1
-            if at < 0 or (runs[at] and wanted - ids[at] >= runs[at]):
+            at = int(np.searchsorted(ids, tile_id, "right")) - 1
+            if at < 0 or (runs[at] and tile_id - ids[at] >= runs[at]):
                 return None
             length = int(lengths[at])
             if runs[at]:
@@ -204,14 +207,14 @@ class _Archive:
             raise ValueError("a part of the archive is too long")
         with self._path.open("rb") as file:
             file.seek(offset)
-            found = file.read(length)
-        if len(found) < length and offset:
+            content = file.read(length)
+        if len(content) < length and offset:
             raise ValueError("the archive ends before its part")
-        return found
+        return content
 
 
 def _unpacked(packed: bytes) -> bytes:
-    """What gzip packed, at most `_MOST` bytes; ValueError or zlib.error otherwise."""
+    """Unpack gzip content of at most `_MOST` bytes; ValueError or zlib.error otherwise."""
     machine = zlib.decompressobj(wbits=31)
     content = machine.decompress(packed, _MOST + 1)
     if len(content) > _MOST or not machine.eof:
@@ -220,7 +223,8 @@ def _unpacked(packed: bytes) -> bytes:
 
 
 def _entries(content: bytes) -> NDArray[np.int64]:
-    """The (4, n) numbers of a directory (PMTiles 3, section 4): varints, tiles by their differences."""
+    """The (4, n) numbers of a directory (PMTiles 3, section 4): varints, tiles by their
+    differences."""
     raw = np.frombuffer(content, np.uint8)
     ends = np.flatnonzero(raw < 128)
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -231,19 +235,17 @@ def _entries(content: bytes) -> NDArray[np.int64]:
     values = np.add.reduceat((raw & 127).astype(np.int64) << steps, starts)
     if values.size != 4 * values[0] + 1 or not values[0]:
         raise ValueError("a directory has another length than it says")
-    found = values[1:].reshape(4, -1).copy()
-    if found[0].max() > _FARTHEST or found[2].max() > _FARTHEST:
+    numbers = values[1:].reshape(4, -1).copy()
+    if numbers[0].max() > _FARTHEST or numbers[2].max() > _FARTHEST:
         raise ValueError("a directory names tiles beyond the deepest zoom")
-    found[0] = np.cumsum(found[0])
-    ahead = np.concatenate(
-        [[0], np.cumsum(found[2])[:-1]]
-    )  # bytes of the entries before, one behind the other
-    stated = np.flatnonzero(found[3])
-    if not stated.size or stated[0]:
+    numbers[0] = np.cumsum(numbers[0])
+    ahead = np.concatenate([[0], np.cumsum(numbers[2])[:-1]])  # bytes of all earlier entries
+    offsets = np.flatnonzero(numbers[3])
+    if not offsets.size or offsets[0]:
         raise ValueError("the first entry of a directory has no offset")
-    last = np.maximum.accumulate(np.where(found[3] > 0, np.arange(found.shape[1]), 0))
-    found[3] = found[3][last] - 1 - ahead[last] + ahead
-    return found
+    last = np.maximum.accumulate(np.where(numbers[3] > 0, np.arange(numbers.shape[1]), 0))
+    numbers[3] = numbers[3][last] - 1 - ahead[last] + ahead
+    return numbers
 
 
 def _proper(box: tuple[float, ...]) -> bool:
@@ -252,7 +254,7 @@ def _proper(box: tuple[float, ...]) -> bool:
 
 
 def _source(metadata: Any) -> str:
-    """Whom the metadata ask to name, as a plain line: they write it as HTML."""
+    """The credits in the metadata, which are HTML, as a plain line."""
     text = metadata.get("attribution") if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         return ""

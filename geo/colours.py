@@ -1,9 +1,10 @@
 """The palette of every map, screen and paper: one colour per role, for light and for dark ground.
 
-Chosen so that the classes of one map stay apart for people with protanopia, deuteranopia or tritanopia
-(tests/geo/test_colours.py simulates them after Machado, Oliveira and Fernandes 2009, doi
-10.1109/TVCG.2009.113, and measures CIEDE2000 differences). The categorical hues are those of Okabe and
-Ito's set. The classes of a release differ in lightness too, so that a print in black and white shows them.
+Chosen so that the classes of one map stay apart for people with protanopia, deuteranopia or
+tritanopia (tests/geo/test_colours.py simulates them after Machado, Oliveira and Fernandes 2009, doi
+10.1109/TVCG.2009.113, and measures CIEDE2000 differences). The categorical hues are those of Okabe
+and Ito's set. The classes of a release differ in lightness too, so that a print in black and white
+shows them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Role = Literal[
     "votes4", "votes5", "field0", "field1", "field2", "field3", "field4", "field5", "field6", "path0",
     "path1", "path2", "path3", "path4", "water", "shore", "border", "park", "building", "road", "rail",
 ]  # fmt: skip
-"""What a colour stands for."""
+"""The use of a colour."""
 
 Sequential = Literal["votes", "field"]
 Family = Literal["set", "three-way", "difference", Sequential, "paths"]
@@ -93,7 +94,8 @@ CLASSES: Mapping[Family, tuple[Role, ...]] = MappingProxyType(
 
 
 def colour(role: Role, theme: Theme = "light") -> str:
-    """Return the colour "#rrggbb" of a role on a theme's ground; raise `ValueError` for an unknown one."""
+    """Return the colour "#rrggbb" of a role on a theme's ground; raise `ValueError` for an unknown
+    one."""
     if theme not in PALETTES:
         raise ValueError(f"a map theme is 'light' or 'dark', got {theme!r}.")
     if role not in PALETTES[theme]:
@@ -112,8 +114,8 @@ def channels(text: str) -> list[int]:
 
 
 def steps(family: Sequential, count: int) -> tuple[Role, ...]:
-    """Choose roles spread evenly over a sequential family, its ends included; raise `ValueError` if there are
-    fewer or more steps than the family has colours."""
+    """Choose roles spread evenly over a sequential family, its ends included; raise `ValueError` if
+    there are fewer or more steps than the family has colours."""
     roles = CLASSES[family]
     if not 1 <= count <= len(roles):
         raise ValueError(f"the {family} colours have 1 to {len(roles)} steps, got {count}.")

@@ -1,6 +1,8 @@
-"""Puts input right: named parts of a public outline, exchanged axes, and why points miss a domain.
+"""Corrections of input: named parts of a public outline, exchanged axes, and points that miss a
+domain.
 
-What reads private coordinates answers the curator only; nothing of it belongs in a release.
+Functions that read private coordinates are for the curator only; no result of them belongs in a
+release.
 """
 
 from __future__ import annotations
@@ -22,49 +24,54 @@ MOST_PARTS = 5_000  # names offered for choice
 _LABELS = ("name", "nom", "naam", "label", "title", "bezeichnung")
 
 _COMMON = ("EPSG:27700", "EPSG:28992", "EPSG:3857", "EPSG:2056", "EPSG:2154", "EPSG:25832", "EPSG:4326")
-_SAMPLE = 2_000  # points looked at: enough to tell "most", cheap for a million rows
+_SAMPLE = 2_000  # points in a test of "most", cheap for a million rows
 
 
 def part_columns(source: Source) -> tuple[str, ...]:
-    """Return the columns of a GeoJSON file by whose texts a person can choose among its features: those that
-    tell all features apart first, among them those that are called a name; then those that name several
-    features at once. None where the file has fewer than two features. Raise `DomainError` where the file is
-    not GeoJSON."""
+    """Return the columns of a GeoJSON file with texts by which its features can be chosen.
+
+    Columns that distinguish all features come first, then columns that several features share; in
+    both, columns with a usual header of names come first. A file with fewer than two features has
+    no such column. Raise `DomainError` if the file is not GeoJSON.
+    """
     return _columns(_parts(read_document(source)))
 
 
 def part_names(source: Source, column: str = "") -> tuple[str, ...]:
-    """Return the names of a GeoJSON file's features, each once, sorted: those in `column`, by default the one
-    that tells all features apart. Raise `DomainError` where the file is not GeoJSON."""
+    """Return the distinct names of a GeoJSON file's features, sorted: those in `column`, by default
+    the column that differs between all features. Raise `DomainError` if the file is not GeoJSON."""
     return tuple(_groups(read_document(source), column))
 
 
 def chosen_parts(source: Source, names: Sequence[str], column: str = "") -> dict[str, Any]:
-    """Take all features of a GeoJSON file with one of some names as a FeatureCollection; `column` as in
-    `part_names`. Raise `DomainError` for a name that no feature has, naming the nearest one."""
+    """Return all features of a GeoJSON file with one of these names as a FeatureCollection.
+
+    `column` is as in `part_names`. Raise `DomainError`, with the nearest name, for a name that no
+    feature has.
+    """
     document = read_document(source)
-    known = _groups(document, column)
-    if not known:
+    groups = _groups(document, column)
+    if not groups:
         raise DomainError(
             f"the region's file has no names in a column {column[:60]!r}: name the one that holds them, or "
             "leave the features out."
             if column
-            else "the region's file has no column of names that tells its features apart: name the one that "
-            "is meant, or leave the features out."
+            else "the region's file has no column of names that distinguishes its features: name a column, "
+            "or leave the features out."
         )
     for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"choose among {', '.join([*known][:8])}."
+        if name not in groups:
+            near = difflib.get_close_matches(name, groups, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"choose among {', '.join([*groups][:8])}."
             raise DomainError(f"the region's file has no feature {name[:60]!r}: {hint}")
-    features = [one for name in dict.fromkeys(names) for one in known[name]]
+    features = [feature for name in dict.fromkeys(names) for feature in groups[name]]
     shared = {"crs": document["crs"]} if "crs" in document else {}
     return {"type": "FeatureCollection", **shared, "features": features}
 
 
 def exchanged(source: Source) -> dict[str, Any]:
-    """Exchange the first two numbers of every position of a GeoJSON file that has longitude and latitude the
-    wrong way round; raise `DomainError` where the file is not GeoJSON."""
+    """Exchange longitude and latitude in every position of a GeoJSON file; raise `DomainError` if
+    the file is not GeoJSON."""
     document = dict(read_document(source))
     document.pop("bbox", None)
     turned: dict[str, Any] = _turned(document, 0)
@@ -80,36 +87,37 @@ def _turned(thing: Any, depth: int) -> Any:
             for key, value in thing.items()
             if key != "bbox"
         }
-    return [_turned(one, depth + 1) for one in thing] if isinstance(thing, list) else thing
+    return [_turned(entry, depth + 1) for entry in thing] if isinstance(thing, list) else thing
 
 
 def _positions(thing: Any, depth: int) -> Any:
     if depth > 12 or not isinstance(thing, list):
         return thing
-    if len(thing) >= 2 and all(isinstance(one, int | float) for one in thing[:2]):
+    if len(thing) >= 2 and all(isinstance(entry, int | float) for entry in thing[:2]):
         return [thing[1], thing[0], *thing[2:]]
-    return [_positions(one, depth + 1) for one in thing]
+    return [_positions(entry, depth + 1) for entry in thing]
 
 
 def _parts(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The features to choose among; none where there are fewer than two, or too many."""
-    given = document.get("features")
-    features = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
-    some = document.get("type") == "FeatureCollection" and 2 <= len(features) <= MOST_PARTS
-    return features if some else []
+    """The features for a choice; empty if there are fewer than two, or too many."""
+    entries = document.get("features")
+    features = [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
+    choice = document.get("type") == "FeatureCollection" and 2 <= len(features) <= MOST_PARTS
+    return features if choice else []
 
 
 def _columns(features: list[Mapping[str, Any]]) -> tuple[str, ...]:
-    names = {str(name) for one in features for name in properties_of(one)}
-    telling, shared = [], []
+    names = {str(name) for feature in features for name in properties_of(feature)}
+    distinct, shared = [], []
     for column in names:
-        texts = [_text(one, column) for one in features]
+        texts = [_text(feature, column) for feature in features]
         if all(texts) and len(set(texts)) == len(texts):
-            telling.append(column)
+            distinct.append(column)
         elif len(set(texts) - {""}) >= 2:
             shared.append(column)
     by_name = [
-        sorted(some, key=lambda column: (name_rank(column, _LABELS), column)) for some in (telling, shared)
+        sorted(columns, key=lambda column: (name_rank(column, _LABELS), column))
+        for columns in (distinct, shared)
     ]
     return (*by_name[0], *by_name[1])
 
@@ -119,33 +127,32 @@ def _groups(document: Mapping[str, Any], column: str) -> dict[str, list[Mapping[
     features = _parts(document)
     if not column:
         first = next(iter(_columns(features)), "")
-        texts = [_text(one, first) for one in features]
+        texts = [_text(feature, first) for feature in features]
         if not all(texts) or len(set(texts)) < len(texts):
             return {}
         column = first
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for one in features:
-        if name := _text(one, column):
-            found.setdefault(name, []).append(one)
-    return dict(sorted(found.items()))
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for feature in features:
+        if name := _text(feature, column):
+            groups.setdefault(name, []).append(feature)
+    return dict(sorted(groups.items()))
 
 
 def _text(feature: Mapping[str, Any], column: str) -> str:
-    """The entry of a column where it is a text, else nothing."""
+    """The entry of a column if it is a text, else ""."""
     value = properties_of(feature).get(column)
     return value.strip()[:120] if isinstance(value, str) else ""
 
 
 def looks_swapped(lon: ArrayLike, lat: ArrayLike, domain: Domain) -> bool:
-    """Tell whether most of (n,) points, in degrees, hit the domain with longitude and latitude exchanged, and
-    hardly any as they are."""
+    """Whether most of (n,) points, in degrees, are in the domain with longitude and latitude
+    exchanged, and hardly any without the exchange."""
     x, y = _sample(lon, lat)
     return x.size > 0 and _share(x, y, domain) < 0.1 and _share(y, x, domain) > 0.5
 
 
 def looks_projected(x: ArrayLike, y: ArrayLike) -> bool:
-    """Tell whether most finite pairs of (n,) coordinates cannot be degrees in either order, as eastings and
-    northings in metres."""
+    """Whether most finite pairs of (n,) coordinates are too large for degrees, as metres are."""
     east, north = _sample(x, y)
     if east.size == 0:
         return False
@@ -154,19 +161,22 @@ def looks_projected(x: ArrayLike, y: ArrayLike) -> bool:
 
 
 def looks_like_degrees(x: ArrayLike, y: ArrayLike) -> bool:
-    """Tell whether all finite pairs of (n,) coordinates are within 180: metres in a projection are hardly
-    ever so small."""
+    """Whether all finite pairs of (n,) coordinates are within 180, which is rare for metres in a
+    projection."""
     east, north = _sample(x, y)
     return bool(east.size > 0 and np.all(np.abs(east) <= 180.0) and np.all(np.abs(north) <= 180.0))
 
 
 FEWEST_TOLD = 10
-"""Points from which their middle is told, to a tenth of a degree: that of fewer is the place of one."""
+"""Least number of points whose middle is stated, to a tenth of a degree; fewer points would reveal
+a single place."""
 
 
 def outside_reason(x: ArrayLike, y: ArrayLike, crs: str, domain: Domain) -> str:
-    """Say in one sentence, with the remedy, why hardly any of (n,) points lies in a domain; for the curator
-    only: it tells where the points lie. Raise `CrsError` where the system is unknown or cannot be converted.
+    """Explain in one sentence, with the remedy, why hardly any of (n,) points is in a domain.
+
+    The sentence shows the place of the points and is for the curator only. Raise `CrsError` if the
+    system is unknown or not convertible.
     """
     east, north = _sample(x, y)
     if east.size == 0:
@@ -190,16 +200,16 @@ def outside_reason(x: ArrayLike, y: ArrayLike, crs: str, domain: Domain) -> str:
         if fits:
             return f"Read as {crs} the points miss the region; they fit {fits}."
     lon, lat = to_lonlat(east, north, crs)
-    known = np.isfinite(lon)
-    if not known.any():
+    on_earth = np.isfinite(lon)
+    if not on_earth.any():
         return f"No point has a place on Earth when read as {crs}: name the right EPSG code."
     west, south, right, top = domain.region.bounds
     area = f"longitudes {west:.2f} and {right:.2f}, latitudes {south:.2f} and {top:.2f}"
-    if int(known.sum()) < FEWEST_TOLD:
-        return f"None lies between {area}: choose the region that belongs to the data."
-    middle = f"longitude {np.median(lon[known]):.1f}, latitude {np.median(lat[known]):.1f}"
+    if int(on_earth.sum()) < FEWEST_TOLD:
+        return f"No point is between {area}: choose the region that belongs to the data."
+    middle = f"longitude {np.median(lon[on_earth]):.1f}, latitude {np.median(lat[on_earth]):.1f}"
     return (
-        f"The points lie around {middle}, the region between {area}: "
+        f"The points are around {middle}, the region between {area}: "
         "choose the region that belongs to the data."
     )
 
@@ -209,8 +219,8 @@ def _sample(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np
     east = np.atleast_1d(np.asarray(x, dtype=np.float64))
     north = np.atleast_1d(np.asarray(y, dtype=np.float64))
     finite = np.flatnonzero(np.isfinite(east) & np.isfinite(north))
-    chosen = finite[:: max(1, -(-finite.size // _SAMPLE))]
-    return east[chosen], north[chosen]
+    rows = finite[:: max(1, -(-finite.size // _SAMPLE))]
+    return east[rows], north[rows]
 
 
 def _share(lon: NDArray[np.float64], lat: NDArray[np.float64], domain: Domain) -> float:
@@ -218,5 +228,5 @@ def _share(lon: NDArray[np.float64], lat: NDArray[np.float64], domain: Domain) -
 
 
 def _fitting(x: NDArray[np.float64], y: NDArray[np.float64], domain: Domain) -> str | None:
-    """The first common system in which most points hit the domain."""
+    """The first common system in which most points are in the domain."""
     return next((crs for crs in _COMMON if _share(*to_lonlat(x, y, crs), domain) > 0.5), None)

@@ -1,4 +1,5 @@
-"""Coordinate reference systems by code and by the names people give them; degrees to metres and back.
+"""Coordinate reference systems by code and by the names people give them; degrees to metres and
+back.
 
 The only module of this room that knows them.
 """
@@ -30,8 +31,8 @@ _NAME = re.compile(
 
 LONGEST = 80  # characters of a name that are looked at
 SHOWN = 6  # candidates named in a sentence
-# What the database of EPSG does not call so, in words as `_words` makes them; the likeliest code first. More
-# than one code is a question to the person.
+# What the database of EPSG does not call so, in words as `_words` makes them; the likeliest code
+# first. More than one code is a question to the person.
 _NAMED: tuple[tuple[tuple[int, ...], str], ...] = (
     (
         (28992,),
@@ -66,8 +67,8 @@ _UTM = re.compile(r"utm (?:zone )?(\d{1,2}) ?(n|s|north|south)?")
 
 @lru_cache(maxsize=64)
 def parse_crs(text: str) -> CRS:
-    """Parse "EPSG:27700", "27700", a URN, or a projection made by `local_crs`. Raise `CrsError` for unknown
-    codes and for systems without horizontal coordinates on Earth."""
+    """Parse "EPSG:27700", "27700", a URN, or a projection made by `local_crs`. Raise `CrsError` for
+    unknown codes and for systems without horizontal coordinates on Earth."""
     name = str(text).strip()
     if name.isdigit():
         name = f"EPSG:{name}"
@@ -89,16 +90,16 @@ def parse_crs(text: str) -> CRS:
 
 
 def is_lonlat(crs: str) -> bool:
-    """Tell whether coordinates in a system are degrees of longitude and latitude; raise `CrsError` for
-    unknown codes."""
+    """Tell whether coordinates in a system are degrees of longitude and latitude; raise `CrsError`
+    for unknown codes."""
     return bool(parse_crs(crs).is_geographic)
 
 
 def to_lonlat(x: ArrayLike, y: ArrayLike, crs: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Convert n places, easting or longitude first whatever axis order the authority states, to WGS 84
-    degrees: two (n,) arrays, NaN in both for points without an answer (NaN, or outside the system's
-    validity). `accuracy_note` says how accurate. Raise `CrsError` where the two are not equally long, or the
-    system is unknown or cannot be converted at all."""
+    """Convert n places, easting or longitude first whatever axis order the authority states, to WGS
+    84 degrees: two (n,) arrays, NaN in both for points without an answer (NaN, or outside the
+    system's validity). `accuracy_note` says how accurate. Raise `CrsError` where the two are not
+    equally long, or the system is unknown or cannot be converted at all."""
     east = np.asarray(x, dtype=np.float64)
     north = np.asarray(y, dtype=np.float64)
     if east.shape != north.shape:
@@ -118,9 +119,9 @@ def to_lonlat(x: ArrayLike, y: ArrayLike, crs: str) -> tuple[NDArray[np.float64]
 
 
 def project(lonlat: ArrayLike, crs: str) -> NDArray[np.float64]:
-    """Convert (n, 2) WGS 84 degrees to a system; metres for those made here. Raise `CrsError` where the
-    system is unknown or cannot be converted, or a point has no image, since a domain with an unknown centre
-    is no domain."""
+    """Convert (n, 2) WGS 84 degrees to a system; metres for those made here. Raise `CrsError` where
+    the system is unknown or cannot be converted, or a point has no image, since a domain with an
+    unknown centre is no domain."""
     points = np.asarray(lonlat, dtype=np.float64).reshape(-1, 2)
     x, y = _transformer(LONLAT, crs).transform(points[:, 0], points[:, 1])
     image = np.column_stack([x, y])
@@ -130,10 +131,11 @@ def project(lonlat: ArrayLike, crs: str) -> NDArray[np.float64]:
 
 
 def local_crs(longitude: float, latitude: float) -> str:
-    """Make a Lambert azimuthal equal-area projection in metres around an origin in degrees, rounded to 1e-4
-    so that the name is short and reproducible. Chosen over a UTM zone because it has no zone borders and is
-    the same kind of map everywhere. A distance is wrong by about (d / R)^2 / 8 of itself at d from the
-    origin: 3e-5 at 100 km, 0.3 % at 1,000 km. Raise `CrsError` where the origin is not finite."""
+    """Make a Lambert azimuthal equal-area projection in metres around an origin in degrees, rounded
+    to 1e-4 so that the name is short and reproducible. Chosen over a UTM zone because it has no
+    zone borders and is the same kind of map everywhere. A distance is wrong by about (d / R)^2 / 8
+    of itself at d from the origin: 3e-5 at 100 km, 0.3 % at 1,000 km. Raise `CrsError` where the
+    origin is not finite."""
     if not (math.isfinite(longitude) and math.isfinite(latitude)):
         raise CrsError("a local projection needs a finite origin.")
     # + 0.0 turns a rounded -0.0 into 0.0, so that one place has one name.
@@ -142,9 +144,10 @@ def local_crs(longitude: float, latitude: float) -> str:
 
 
 def accuracy_note(crs: str) -> str:
-    """Say in one sentence how well coordinates in a system can be placed, "" where nothing is lost. The
-    British National Grid without Ordnance Survey's OSTN15 grid file is about 2 m: far below the size of any
-    hexagon this program draws, but it is said rather than hidden. Raise `CrsError` for unknown codes."""
+    """Say in one sentence how well coordinates in a system can be placed, "" where nothing is lost.
+    The British National Grid without Ordnance Survey's OSTN15 grid file is about 2 m: far below the
+    size of any hexagon this program draws, but it is said rather than hidden. Raise `CrsError` for
+    unknown codes."""
     if is_lonlat(crs) and parse_crs(crs).equals(CRS.from_user_input(LONLAT), ignore_axis_order=True):
         return ""
     group = _group(crs)
@@ -182,9 +185,9 @@ class CrsCandidate:
 
 
 def crs_by_name(text: str) -> str:
-    """Find the system that a code or a name means ("28992", "Amersfoort / RD New", "Dutch grid"); a code as
-    `parse_crs` takes it comes back as it is. Raise `CrsError`, naming the candidates, for no or several
-    systems."""
+    """Find the system that a code or a name means ("28992", "Amersfoort / RD New", "Dutch grid"); a
+    code as `parse_crs` takes it comes back as it is. Raise `CrsError`, naming the candidates, for
+    no or several systems."""
     name = str(text).strip()
     code = re.fullmatch(r"(?:(epsg)[ :]+)?(\d{1,8})", name, re.IGNORECASE)
     if code:
@@ -192,13 +195,15 @@ def crs_by_name(text: str) -> str:
     if code or ":" in name or name.startswith("+"):
         parse_crs(name)
         return name
-    found = crs_candidates(name)
-    if len(found) == 1:
-        return found[0].code
-    if found:
-        listed = "; ".join(f"{one.code} ({one.name})" for one in found[:SHOWN])
-        more = ", among others" if len(found) > SHOWN else ""
-        raise CrsError(f"{name[:LONGEST]!r} may mean several systems{more}: give the code of one: {listed}.")
+    candidates = crs_candidates(name)
+    if len(candidates) == 1:
+        return candidates[0].code
+    if candidates:
+        listed = "; ".join(f"{candidate.code} ({candidate.name})" for candidate in candidates[:SHOWN])
+        ending = ", among others" if len(candidates) > SHOWN else ""
+        raise CrsError(
+            f"{name[:LONGEST]!r} may mean several systems{ending}: give the code of one: {listed}."
+        )
     near = _nearest(name)
     hint = f"; did you mean {near!r}?" if near else ", or its full name."
     raise CrsError(
@@ -208,10 +213,10 @@ def crs_by_name(text: str) -> str:
 
 
 def crs_candidates(text: str) -> tuple[CrsCandidate, ...]:
-    """List the systems that a name may mean, in any capitals and punctuation: the likeliest first, exactly
-    one where the name is clear. First everyday names, then zones of UTM without a datum (WGS 84, and what the
-    zone's continent uses instead), then the names of EPSG's database: an exact one, or all that contain every
-    word."""
+    """List the systems that a name may mean, in any capitals and punctuation: the likeliest first,
+    exactly one where the name is clear. First everyday names, then zones of UTM without a datum
+    (WGS 84, and what the zone's continent uses instead), then the names of EPSG's database: an
+    exact one, or all that contain every word."""
     words = _words(text)
     if not words:
         return ()
@@ -220,18 +225,24 @@ def crs_candidates(text: str) -> tuple[CrsCandidate, ...]:
     zone = _UTM.fullmatch(words)
     if zone:
         return _zones(int(zone[1]), zone[2])
-    exact = [one for known, one in _database() if known == words]
+    exact = [candidate for name_words, candidate in _database() if name_words == words]
     if len(exact) == 1:
         return tuple(exact)
-    asked = set(words.split())
-    holding = [(len(known.split()), one) for known, one in _database() if asked <= set(known.split())]
+    required = set(words.split())
+    holding = [
+        (len(name_words.split()), candidate)
+        for name_words, candidate in _database()
+        if required <= set(name_words.split())
+    ]
     return tuple(
-        one for _, one in sorted(holding, key=lambda pair: (pair[0], len(pair[1].code), pair[1].code))
+        candidate
+        for _, candidate in sorted(holding, key=lambda pair: (pair[0], len(pair[1].code), pair[1].code))
     )
 
 
 def _words(text: str) -> str:
-    """Small letters, digits apart from letters, one blank between: "OSGB36 / BNG" becomes "osgb 36 bng"."""
+    """Small letters, digits apart from letters, one blank between: "OSGB36 / BNG" becomes "osgb 36
+    bng"."""
     bare = re.sub(r"[^a-z0-9]+", " ", str(text)[:LONGEST].lower())
     bare = re.sub(r"(?<=[a-z])(?=\d)", " ", bare)
     bare = re.sub(r"(?<=\d)(?=[a-z])", " ", bare)
@@ -258,23 +269,26 @@ def _candidate(code: int) -> CrsCandidate:
 
 @lru_cache(maxsize=1)
 def _by_code() -> dict[str, CrsCandidate]:
-    return {one.code: one for _, one in _database()}
+    return {candidate.code: candidate for _, candidate in _database()}
 
 
 @lru_cache(maxsize=1)
 def _database() -> tuple[tuple[str, CrsCandidate], ...]:
     """Words of the name and the system, for every system of EPSG that is not withdrawn."""
     kinds = [PJType.PROJECTED_CRS, PJType.GEOGRAPHIC_2D_CRS]
-    found = {
+    systems = {
         f"EPSG:{info.code}": (info.name, info.area_of_use.name or "" if info.area_of_use else "")
         for info in query_crs_info(auth_name="EPSG", pj_types=kinds)  # lists some twice
         if not info.deprecated
     }
-    return tuple((_words(name), CrsCandidate(code, name, area)) for code, (name, area) in found.items())
+    return tuple((_words(name), CrsCandidate(code, name, area)) for code, (name, area) in systems.items())
 
 
 def _nearest(name: str) -> str:
-    """The everyday name, or EPSG's, that is most like a name; "" where none is."""
-    names = {**{known: known for known in _EVERYDAY}, **{known: one.name for known, one in _database()}}
+    """The everyday name, or EPSG's name, closest to a name; "" if none is close."""
+    names = {
+        **{words: words for words in _EVERYDAY},
+        **{words: candidate.name for words, candidate in _database()},
+    }
     near = difflib.get_close_matches(_words(name), list(names), n=1, cutoff=0.75)
     return names[near[0]] if near else ""

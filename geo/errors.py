@@ -1,18 +1,20 @@
-"""How this room fails, in one sentence with the remedy, and how long work tells of its progress."""
+"""The errors of this package, one sentence with the remedy each, and the progress of long work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-Progress: TypeAlias = Callable[[float, str], None]
-"""Called with the share of the work that is done (0 to 1) and what is being done.
+from dpgp_core.errors import HexcursionError
 
-Whatever it raises ends the work at once and reaches the caller: that is how work is cancelled.
+Progress: TypeAlias = Callable[[float, str], None]
+"""Called with the finished share of the work (0 to 1) and the name of the present step.
+
+To cancel the work, raise an exception: it ends the work at once and reaches the caller.
 """
 
 
-class GeoError(ValueError):
+class GeoError(HexcursionError, ValueError):
     """Anything wrong with places: regions, cells, coordinates or GeoJSON."""
 
 

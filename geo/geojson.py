@@ -26,10 +26,11 @@ def cells_collection(
     facts: Mapping[str, Any],
     decimals: int = MAX_DECIMALS,
 ) -> dict[str, Any]:
-    """Make cells into a FeatureCollection: a feature per cell of the domain, in its order, with its outline
-    and as property `h3` its index. `properties` have N values each; `facts` (release id,
-    epsilon, ...) become the collection's member `release`. Coordinates are rounded to `decimals` places of a
-    degree, at most 7. Raise `GeoJsonError` where numbers or names do not fit, or a value is no JSON."""
+    """Make cells into a FeatureCollection: a feature per cell of the domain, in its order, with its
+    outline and as property `h3` its index. `properties` have N values each; `facts` (release id,
+    epsilon, ...) become the collection's member `release`. Coordinates are rounded to `decimals`
+    places of a degree, at most 7. Raise `GeoJsonError` for a wrong number of values, a taken
+    name, or a value that is no JSON."""
     columns = {name: list(values) for name, values in properties.items()}
     for name, values in columns.items():
         if len(values) != domain.size:
@@ -38,14 +39,15 @@ def cells_collection(
         raise GeoJsonError("property 'h3' is given twice.")
     features = []
     for index, cell in enumerate(domain.cells):
-        own = {name: _plain(values[index]) for name, values in columns.items()}
+        row = {name: _plain(values[index]) for name, values in columns.items()}
         geometry = _cell_geometry(cell, min(decimals, MAX_DECIMALS))
-        features.append({"type": "Feature", "properties": {"h3": cell, **own}, "geometry": geometry})
+        features.append({"type": "Feature", "properties": {"h3": cell, **row}, "geometry": geometry})
     return _collection(features, facts)
 
 
 def decimals_for(resolution: int) -> int:
-    """Decimals of a degree that keep a corner within half a per cent of its cell's edge, at most 7."""
+    """Decimals of a degree that keep a corner within half a per cent of its cell's edge, at most
+    7."""
     step = 0.01 * float(h3.average_hexagon_edge_length(resolution, unit="m")) / METRES_PER_DEGREE
     return min(MAX_DECIMALS, max(0, math.ceil(-math.log10(step))))
 
@@ -56,8 +58,8 @@ def regions_collection(
     decimals: int = MAX_DECIMALS,
 ) -> dict[str, Any]:
     """Make regions into a FeatureCollection: a feature per region with its own properties; `facts`,
-    `decimals` and errors as `cells_collection`. A region without cells has a null geometry: it is unlocated,
-    and its properties still say so."""
+    `decimals` and errors as `cells_collection`. A region without cells has a null geometry: it is
+    unlocated, and its properties still say so."""
     features = []
     for shape, own in regions:
         properties = {name: _plain(value) for name, value in own.items()}
@@ -67,8 +69,8 @@ def regions_collection(
 
 
 def collection_bytes(collection: Mapping[str, Any], *, checked: bool = False) -> bytes:
-    """Write a FeatureCollection as UTF-8, one feature a line; raise `GeoJsonError` where it is not RFC 7946.
-    Its geometries are not looked at again where they were `checked` right before."""
+    """Write a FeatureCollection as UTF-8, one feature a line; raise `GeoJsonError` where it is not
+    RFC 7946. Its geometries are not looked at again where they were `checked` right before."""
     findings = [] if checked else rfc7946_findings(collection)
     if findings:
         raise GeoJsonError(f"not written, because it is not RFC 7946: {findings[0]}")
@@ -108,8 +110,8 @@ def _cell_geometry(cell: str, decimals: int) -> dict[str, Any] | None:
 
 
 def _geometry(shape: MultiPolygon, decimals: int) -> dict[str, Any] | None:
-    """Rounded Polygon or MultiPolygon; None for an empty one. Slits between areas that should touch enclose
-    nothing once rounded: such rings are left out."""
+    """Rounded Polygon or MultiPolygon; None for an empty one. Slits between areas that should touch
+    enclose nothing once rounded: such rings are left out."""
     polygons = [_rounded(polygon, decimals) for polygon in geometry_dict(shape)["coordinates"]]
     rounded = [rings for rings in polygons if rings]
     if not rounded:
@@ -120,7 +122,8 @@ def _geometry(shape: MultiPolygon, decimals: int) -> dict[str, Any] | None:
 
 
 def _rounded(polygon: Sequence[Any], decimals: int) -> list[Any]:
-    """A polygon's rings, rounded: those that still turn as they did; none where the outer one does not."""
+    """A polygon's rounded rings without those that changed their direction; empty if the outer ring
+    did."""
     outer, *holes = [np.round(np.asarray(ring), decimals) for ring in polygon]
     if _twice_enclosed(outer, decimals) <= 0:
         return []
@@ -128,7 +131,8 @@ def _rounded(polygon: Sequence[Any], decimals: int) -> list[Any]:
 
 
 def _twice_enclosed(ring: NDArray[np.float64], decimals: int) -> int:
-    """Twice a rounded ring's area, in squares of its last decimal, exactly; negative for a clockwise one."""
+    """Twice a rounded ring's area, in squares of its last decimal, exactly; negative for a
+    clockwise one."""
     x, y = np.rint((ring - ring[0]) * 10.0**decimals).astype(np.int64).T
     return int(x[:-1] @ y[1:] - x[1:] @ y[:-1])
 
@@ -139,7 +143,8 @@ def _parts(geometry: Mapping[str, Any]) -> list[Any]:
 
 
 def _bbox(rings: list[NDArray[np.float64]]) -> list[float]:
-    """West, south, east, north of closed rings; west > east where they meet across the antimeridian (5.2)."""
+    """West, south, east, north of closed rings; west > east where they meet across the antimeridian
+    (5.2)."""
     low = np.array([ring.min(axis=0) for ring in rings])
     high = np.array([ring.max(axis=0) for ring in rings])
     west, south = low.min(axis=0).tolist()

@@ -14,7 +14,8 @@ _KNOWN = {word: sign for sign, words in _SIGNS.items() for word in words}
 
 
 def with_unit(number: str, unit: str) -> str:
-    """Add its unit to a number in writing: the sign of a currency before it, any other behind it."""
+    """Add its unit to a number in writing: the sign of a currency before it, any other behind
+    it."""
     symbol = _currency_sign(unit)
     if not symbol:
         return f"{number} {unit}".strip()
@@ -22,9 +23,9 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def format_value(value: float, unit: str) -> str:
-    """Write a measured or estimated value with its unit: three digits, or whole numbers from 100 on; "no
-    value" where it is not finite. What is exact, such as a threshold, is written with all its digits and
-    `with_unit` instead."""
+    """Write a measured or estimated value with its unit: three digits, or whole numbers from 100
+    on; "no value" if it is not finite. `with_unit` writes exact values, such as thresholds, with
+    all digits."""
     if not math.isfinite(value):
         return "no value"
     decimals = 0 if value == int(value) else max(0, min(6, 2 - math.floor(math.log10(abs(value)))))
@@ -39,8 +40,8 @@ _AMOUNT = re.compile(
 
 
 def never_negative(unit: str) -> bool:
-    """Tell whether a unit measures an amount, which has a floor at zero (prices, masses, concentrations);
-    False for units that are not known, such as degrees Celsius."""
+    """Tell whether a unit measures an amount, which has a floor at zero (prices, masses,
+    concentrations); False for units that are not known, such as degrees Celsius."""
     return bool(_currency_sign(unit)) or bool(_AMOUNT.fullmatch(unit.strip().lower()))
 
 

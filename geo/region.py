@@ -1,6 +1,6 @@
-"""Reads a public region: GeoJSON or a bounding box becomes one valid lon/lat MultiPolygon.
+"""Public regions: GeoJSON or a bounding box becomes one valid lon/lat MultiPolygon.
 
-The work an outline would cause is bounded before GEOS is given it: that work cannot be interrupted.
+GEOS cannot be interrupted, so the work of an outline is bounded before GEOS gets it.
 """
 
 from __future__ import annotations
@@ -24,31 +24,30 @@ from geo.errors import CrsError, DomainError, Progress, silent
 Floats = NDArray[np.float64]
 
 MAX_PAIRS = 150_000_000
-"""Pairs of edges with overlapping boxes; GEOS looks at each of them to see whether an outline is valid (about
-3 s in all). A star of 40,000 spikes a third of its radius long has 36 million, a coast far fewer."""
+"""Pairs of edges with overlapping boxes. GEOS tests all of them for the validity of an outline, in
+about 3 s. A star of 40,000 spikes a third of its radius long has 36 million, a coast far fewer."""
 
 MAX_CROSSINGS = 10_000
-"""Points at which edges cross one another; repairing or uniting such outlines takes about 1 s."""
+"""Points at which edges cross; repairing or uniting such outlines takes about 1 s."""
 
-_FEW_EDGES = 5_000  # below, even every pair overlapping is few
-_SAMPLE = 512  # edges that are compared with all others
-
+_FEW_EDGES = 5_000  # outlines below this number need no check of pairs
+_SAMPLE = 512  # edges compared with all others
 MAX_BYTES = 64 * 2**20
 MAX_VERTICES = 300_000
 _MANY_PARTS = 1_000
-_METRES = 10_000.0  # a number of that size is taken for metres rather than for mistyped degrees
-MAX_LATITUDE = 85.0  # beyond it a web map has no picture and a cell may hold a pole
+_METRES = 10_000.0  # numbers of this size are metres rather than mistyped degrees
+MAX_LATITUDE = 85.0  # web maps end here, and a cell beyond may contain a pole
 Source = str | Path | bytes | Mapping[str, Any]
 
 
 def check_raggedness(rings: Sequence[Floats]) -> None:
-    """Refuse closed (K, 2) rings in degrees whose edges lie over one another so much that testing them would
-    take minutes: raise `DomainError` where an estimate from a sample of edges exceeds `MAX_PAIRS`."""
+    """Refuse closed (K, 2) rings in degrees whose overlapping edges would take minutes to test.
+    Raise `DomainError` if an estimate from a sample of edges exceeds `MAX_PAIRS`."""
     edges = _edges(rings)
     if len(edges) <= _FEW_EDGES:
         return
     boxes, sample = _boxes(edges), _sample(edges)
-    overlaps = sum(int(np.count_nonzero(_overlapping(boxes, boxes[:, one]))) - 1 for one in sample)
+    overlaps = sum(int(np.count_nonzero(_overlapping(boxes, boxes[:, edge]))) - 1 for edge in sample)
     if overlaps * len(edges) / (2 * len(sample)) > MAX_PAIRS:
         raise DomainError(
             f"the region's outline of {len(edges):,} edges runs to and fro over itself too often to be "
@@ -57,15 +56,15 @@ def check_raggedness(rings: Sequence[Floats]) -> None:
 
 
 def check_crossings(rings: Sequence[Floats]) -> None:
-    """Refuse closed (K, 2) rings in degrees that cross themselves or one another too often to be repaired or
-    united: raise `DomainError` where an estimate from a sample of edges (all of them, where there are few)
-    exceeds `MAX_CROSSINGS`."""
+    """Refuse closed (K, 2) rings in degrees with too many crossings for a repair or a union. Raise
+    `DomainError` if an estimate from a sample of edges (all edges of a short outline) exceeds
+    `MAX_CROSSINGS`."""
     edges = _edges(rings)
     boxes, sample = _boxes(edges), _sample(edges)
     crossings = 0
-    for one in sample:
-        near = np.flatnonzero(_overlapping(boxes, boxes[:, one]))
-        crossings += int(np.count_nonzero(_cross(edges[one], edges[near])))
+    for edge in sample:
+        near = np.flatnonzero(_overlapping(boxes, boxes[:, edge]))
+        crossings += int(np.count_nonzero(_cross(edges[edge], edges[near])))
     estimate = crossings * len(edges) / (2 * len(sample))
     if estimate > MAX_CROSSINGS:
         raise DomainError(
@@ -75,8 +74,8 @@ def check_crossings(rings: Sequence[Floats]) -> None:
 
 
 def check_outline(shape: MultiPolygon) -> None:
-    """Refuse polygons in degrees, valid or not, that would take minutes to test or to repair; `DomainError`
-    as `check_raggedness` and, where they cross themselves, `check_crossings`."""
+    """Refuse polygons in degrees, valid or not, that would take minutes to test or to repair. Raise
+    `DomainError` as `check_raggedness` and, for invalid polygons, `check_crossings`."""
     rings = [shapely.get_coordinates(ring) for ring in shapely.get_rings(shapely.get_parts(shape))]
     if rings:
         check_raggedness(rings)
@@ -85,7 +84,7 @@ def check_outline(shape: MultiPolygon) -> None:
 
 
 def _edges(rings: Sequence[Floats]) -> Floats:
-    """(E, 4) x, y of the beginning and x, y of the end of every edge."""
+    """(E, 4) x, y of the start and x, y of the end of every edge."""
     return np.vstack([np.column_stack([ring[:-1, :2], ring[1:, :2]]) for ring in rings])
 
 
@@ -96,34 +95,34 @@ def _boxes(edges: Floats) -> Floats:
 
 
 def _sample(edges: Floats) -> NDArray[np.int64]:
-    """Positions of at most `_SAMPLE` edges, the same in every run; all of them where there are few."""
+    """Positions of at most `_SAMPLE` edges, the same in every run; all edges of a short outline."""
     if len(edges) <= 4 * _SAMPLE:
         return np.arange(len(edges))
-    # Multiples of an irrational step: no regular pattern of an outline can hide between them.
+    # Multiples of an irrational step cannot miss a regular pattern of an outline.
     return np.unique((np.arange(_SAMPLE) * 0.6180339887498949 % 1.0 * len(edges)).astype(np.int64))
 
 
-def _overlapping(boxes: Floats, one: Floats) -> NDArray[np.bool_]:
+def _overlapping(boxes: Floats, box: Floats) -> NDArray[np.bool_]:
     west, south, east, north = boxes
-    return np.asarray((west <= one[2]) & (east >= one[0]) & (south <= one[3]) & (north >= one[1]))
+    return np.asarray((west <= box[2]) & (east >= box[0]) & (south <= box[3]) & (north >= box[1]))
 
 
-def _cross(one: Floats, others: Floats) -> NDArray[np.bool_]:
-    """Which edges cross one edge between the ends of both; common ends are no crossing."""
+def _cross(tested: Floats, edges: Floats) -> NDArray[np.bool_]:
+    """Mask of the edges that cross an edge between the ends of both; common ends do not count."""
 
     def side(edge: Floats, x: Floats, y: Floats) -> Floats:
         x0, y0, x1, y1 = edge.T
         return np.asarray((x1 - x0) * (y - y0) - (y1 - y0) * (x - x0))
 
-    ends = side(one, others[:, 0], others[:, 1]) * side(one, others[:, 2], others[:, 3])
-    own = side(others, one[0], one[1]) * side(others, one[2], one[3])
-    return np.asarray((ends < 0) & (own < 0))
+    ends = side(tested, edges[:, 0], edges[:, 1]) * side(tested, edges[:, 2], edges[:, 3])
+    edge_ends = side(edges, tested[0], tested[1]) * side(edges, tested[2], tested[3])
+    return np.asarray((ends < 0) & (edge_ends < 0))
 
 
 @dataclass(frozen=True)
 class Region:
-    """A valid, non-empty region in WGS 84 degrees, and what had to be done to the input to get it. Raise
-    `DomainError` where the shape is empty, invalid or outside its bounds."""
+    """A valid, non-empty region in WGS 84 degrees, with notes on repairs of the input. Raise
+    `DomainError` if the shape is empty, invalid or outside its bounds."""
 
     shape: MultiPolygon  # within longitudes -180 to 180 and latitudes -85 to 85, cut at the antimeridian
     notes: tuple[str, ...] = ()  # for the user, e.g. that a self-intersection was repaired
@@ -148,11 +147,11 @@ class _CrossedOutline(DomainError):
 
 
 def region_from_geojson(source: Source, progress: Progress = silent) -> Region:
-    """Read the region of a GeoJSON Polygon, MultiPolygon, Feature, FeatureCollection or GeometryCollection: a
-    path, the file's bytes, or the parsed object. Several polygons are united. A file with the older `crs`
-    member is converted to longitude and latitude. `progress` is called before each step; what it raises ends
-    the work. Raise `DomainError` for everything that is not a usable region, outlines that would take minutes
-    to check among them."""
+    """Read the region of a GeoJSON object: a path, the file's bytes, or the parsed object. The
+    object is a Polygon, MultiPolygon, Feature, FeatureCollection or GeometryCollection. Several
+    polygons are united. A file with the older `crs` member is converted to longitude and latitude.
+    `progress` is called before each step; an exception from it ends the work. Raise `DomainError`
+    for an unusable region, including outlines that would take minutes to check."""
     progress(0.0, "Reading the outline")
     document = read_document(source)
     members = list(_polygons(document))
@@ -178,10 +177,10 @@ def region_from_geojson(source: Source, progress: Progress = silent) -> Region:
 def region_from_bbox(
     west: float, south: float, east: float, north: float, *, crosses_date_line: bool | None = None
 ) -> Region:
-    """Make the region between two longitudes and two latitudes in degrees. `crosses_date_line` True says that
-    a box with west > east is meant to cross the date line (180 degrees), False that a box wider than 180
-    degrees is meant not to. Without an answer both are questioned: they are more often two numbers exchanged.
-    Raise `DomainError`, with the remedy, for impossible boxes."""
+    """Make the region between two longitudes and two latitudes in degrees. `crosses_date_line` True
+    allows a box with west > east, which crosses the date line (180 degrees); False allows a box
+    wider than 180 degrees, which does not cross it. By default both are refused, as they are more
+    often two exchanged numbers. Raise `DomainError`, with the remedy, for impossible boxes."""
     values = [float(value) for value in (west, south, east, north)]
     if not all(map(math.isfinite, values)):
         raise DomainError("a bounding box needs four finite numbers: west, south, east, north in degrees.")
@@ -220,7 +219,7 @@ def _ask_about_date_line(west: float, east: float, crosses: bool | None) -> None
 
 
 def region_from_shape(shape: BaseGeometry) -> Region:
-    """Make a shapely polygon in WGS 84 degrees into a region; raise `DomainError` where it encloses
+    """Make a polygon in WGS 84 degrees into a region; raise `DomainError` if it encloses
     nothing."""
     if not isinstance(shape, Polygon | MultiPolygon):
         raise DomainError(f"the region must be a polygon, got {shape.geom_type}.")
@@ -228,16 +227,16 @@ def region_from_shape(shape: BaseGeometry) -> Region:
 
 
 def read_document(source: Source, what: str = "region file") -> Mapping[str, Any]:
-    """Read a GeoJSON file, or take it as parsed: one object, whose parts nobody has looked at yet; `what` is
-    how sentences call the file. Raise `DomainError` where it cannot be read, is too large, or is no GeoJSON.
-    """
+    """Read a GeoJSON file, or pass on a parsed one: an object whose parts are not checked. `what`
+    is the file's name in messages. Raise `DomainError` for a file that cannot be read, is too
+    large, or is no GeoJSON."""
     if isinstance(source, Mapping):
         return source
     try:
         if isinstance(source, bytes):
             raw = source
         else:
-            with Path(source).open("rb") as stream:  # no more of it: a device has no end
+            with Path(source).open("rb") as stream:  # limited, since a device has no end
                 raw = stream.read(MAX_BYTES + 1)
     except OSError as problem:
         reason = problem.strerror or type(problem).__name__
@@ -258,7 +257,7 @@ def read_document(source: Source, what: str = "region file") -> Mapping[str, Any
 
 
 def _polygons(thing: Any, depth: int = 0) -> Iterator[list[Any]]:
-    """The coordinate arrays of every polygon; anything else that has coordinates is refused."""
+    """The coordinate arrays of every polygon; other geometries are refused."""
     kind = thing.get("type") if isinstance(thing, Mapping) else None
     if depth > 8 or not isinstance(kind, str):
         raise DomainError("the GeoJSON has a part without a type: check the file with a GeoJSON validator.")
@@ -289,8 +288,9 @@ def _polygons(thing: Any, depth: int = 0) -> Iterator[list[Any]]:
 
 
 def stated_crs(document: Mapping[str, Any]) -> str | None:
-    """Return the coordinate system that a GeoJSON object states in the `crs` member of before 2016, where it
-    is not plain longitude and latitude, else None. Raise `DomainError` where it is not known."""
+    """Return the coordinate system in the `crs` member (used before 2016) of a GeoJSON object.
+    Return None for longitude and latitude or no member. Raise `DomainError` for an unknown
+    system."""
     member = document.get("crs")
     if member is None:
         return None
@@ -343,9 +343,9 @@ def _check_degrees(lonlat: Floats) -> None:
             "region at the antimeridian (RFC 7946, section 3.1.9)."
         )
     if max(lon, lat) < _METRES and (lon <= 180.0 or lat <= 90.0):
-        name, reach, found = ("longitude", 180, lon) if lon > 180.0 else ("latitude", 90, lat)
+        name, reach, degrees = ("longitude", 180, lon) if lon > 180.0 else ("latitude", 90, lat)
         raise DomainError(
-            f"the region has a {name} of {found:,.6g} degrees: a {name} lies between -{reach} and {reach}, "
+            f"the region has a {name} of {degrees:,.6g} degrees: a {name} is between -{reach} and {reach}, "
             "so correct that number."
         )
     raise DomainError(
@@ -364,7 +364,7 @@ def _united(parts: list[Any], notes: list[str], progress: Progress) -> Region:
     progress(0.2, "Checking the outline")
     if rings:
         check_raggedness(rings)
-    # Coordinates like 1e-288 divide by zero on the way to a valid answer: GEOS copes, numpy would warn.
+    # Coordinates like 1e-288 divide by zero before a valid result: only numpy would warn.
     with np.errstate(all="ignore"):
         if len(parts) == 1 and (pieces := _pieces(parts[0])):
             try:
@@ -378,11 +378,11 @@ def _united(parts: list[Any], notes: list[str], progress: Progress) -> Region:
             notes.append("The region's outline crossed or touched itself and was repaired.")
             parts = [shapely.make_valid(part, method="structure", keep_collapsed=False) for part in parts]
         progress(0.7, "Uniting the polygons")
-        # Many polygons hardly touch one another: uniting those that do is ten times as fast then.
+        # Many polygons hardly touch: uniting only those that do is ten times as fast.
         unite = shapely.union_all if len(parts) <= _MANY_PARTS else shapely.disjoint_subset_union_all
         pieces = _pieces(unite(parts))
     if not pieces:
-        raise DomainError("the region encloses no area: its corners lie on a line or cancel out.")
+        raise DomainError("the region encloses no area: its corners are on a line or cancel out.")
     return Region(MultiPolygon(pieces), tuple(notes))
 
 
@@ -391,7 +391,7 @@ def _pieces(shape: BaseGeometry) -> list[Polygon]:
 
 
 def _rings_of(shape: Polygon | MultiPolygon) -> list[Floats]:
-    """(K, 2) closed rings in degrees, empty ones left out."""
+    """(K, 2) closed rings in degrees without empty ones."""
     return [
         np.asarray(ring.coords)[:, :2]
         for piece in shapely.get_parts(shape)

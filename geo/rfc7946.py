@@ -1,9 +1,9 @@
-"""An independent RFC 7946 checker: what is wrong with a GeoJSON object, in sentences.
+"""An independent RFC 7946 checker: the errors of a GeoJSON object in sentences.
 
-Written from the RFC on plain Python values, sharing nothing with the writer, so that each tests the other.
-It is stricter than the RFC in three points where the RFC only recommends: right-hand rule (3.1.6), no more
-than 7 decimals (11.2), no edge across the antimeridian (3.1.9). It is safe on hostile input: sizes are
-bounded, nothing is evaluated, and no exception leaves it.
+Written from the RFC on plain Python values, sharing nothing with the writer, so that each tests the
+other. It is stricter than the RFC in three points where the RFC only recommends: right-hand rule
+(3.1.6), no more than 7 decimals (11.2), no edge across the antimeridian (3.1.9). It is safe on
+hostile input: sizes are bounded, nothing is evaluated, and no exception leaves it.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ class _Check:
             self.say(where, "is not a JSON object (3).")
             return None
         kind = thing.get("type")
-        known = isinstance(kind, str) and kind in (
+        is_known = isinstance(kind, str) and kind in (
             *_DEPTH,
             "GeometryCollection",
             "Feature",
             "FeatureCollection",
         )
-        if not known:
+        if not is_known:
             self.say(where, "has no GeoJSON type (1.4).")
             return None
         if "crs" in thing:
@@ -147,13 +147,13 @@ class _Check:
 
     def line(self, points: list[Any], kind: str, where: str, *, outer: bool) -> list[float]:
         """A line string or a ring: closure, length, orientation, antimeridian."""
-        before = len(self.findings)
-        found = [place for place in [self.position(point, where) for point in points] if place]
+        earlier = len(self.findings)
+        places = [place for place in [self.position(point, where) for point in points] if place]
         box: list[float] = []
-        if found:
-            lons, lats = [place[0] for place in found], [place[1] for place in found]
+        if places:
+            lons, lats = [place[0] for place in places], [place[1] for place in places]
             box = [min(lons), min(lats), max(lons), max(lats)]
-        if len(self.findings) > before:
+        if len(self.findings) > earlier:
             return box
         if any(abs(a[0] - b[0]) > 180 for a, b in pairwise(points)):
             self.say(where, "an edge crosses the antimeridian and should be cut there (3.1.9).")
@@ -166,7 +166,8 @@ class _Check:
             return box
         if points[0] != points[-1]:
             self.say(where, "a ring is not closed (3.1.6).")
-        # Shoelace about the first corner: sums of small numbers keep the sign right for small cells.
+        # Shoelace about the first corner: sums of small numbers keep the sign right for small
+        # cells.
         x0, y0 = points[0][0], points[0][1]
         twice = math.fsum((a[0] - x0) * (b[1] - y0) - (b[0] - x0) * (a[1] - y0) for a, b in pairwise(points))
         if twice == 0:
@@ -194,12 +195,16 @@ class _Check:
     def bbox(self, thing: Mapping[str, Any], box: list[float], where: str) -> None:
         if "bbox" not in thing:
             return
-        given = thing["bbox"]
-        if not isinstance(given, list) or len(given) not in (4, 6) or not all(map(_is_number, given)):
+        box_numbers = thing["bbox"]
+        if (
+            not isinstance(box_numbers, list)
+            or len(box_numbers) not in (4, 6)
+            or not all(map(_is_number, box_numbers))
+        ):
             self.say(where, "a bbox is not four or six finite numbers (5).")
             return
-        half = len(given) // 2
-        west, south, east, north = given[0], given[1], given[half], given[half + 1]
+        half = len(box_numbers) // 2
+        west, south, east, north = box_numbers[0], box_numbers[1], box_numbers[half], box_numbers[half + 1]
         if south > north or max(abs(west), abs(east)) > 180 or max(abs(south), abs(north)) > 90:
             self.say(where, "a bbox is not west, south, east, north in degrees (5).")
         elif box and (box[1] < south or box[3] > north or not _within(thing, box, west, east)):
@@ -207,7 +212,7 @@ class _Check:
 
 
 def rfc7946_findings(thing: Any) -> list[str]:
-    """Check a parsed document against RFC 7946 and say what is wrong with it in at most 20 sentences."""
+    """Check a parsed document against RFC 7946 and return at most 20 sentences on its errors."""
     check = _Check()
     try:
         check.document(thing)
@@ -236,14 +241,15 @@ def _enclosing(box: list[float], other: list[float]) -> list[float]:
 
 
 def _within(thing: Any, box: list[float], west: float, east: float) -> bool:
-    """Whether all longitudes lie between west and east; a west > east box crosses 180 degrees (5.2)."""
+    """Whether all longitudes are between west and east; a west > east box crosses 180 degrees
+    (5.2)."""
     if west <= east:
         return west <= box[0] and box[2] <= east
     return all(lon >= west or lon <= east for lon in _longitudes(thing))
 
 
 def _longitudes(thing: Any) -> Iterator[float]:
-    """Longitudes of everything below an object or a coordinate array whose structure was checked."""
+    """All longitudes below an object or a coordinate array of checked structure."""
     if isinstance(thing, Mapping):
         for name in ("features", "geometry", "geometries", "coordinates"):
             yield from _longitudes(thing.get(name))

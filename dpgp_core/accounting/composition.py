@@ -1,4 +1,4 @@
-"""The one place where costs are composed: any releases together, and what they cost as epsilon and delta."""
+"""Composition of costs: any releases together, and their cost as epsilon and delta."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 
 Neighbours = Literal["values-only", "replace-one", "add-or-remove"]
-"""Which datasets a cost compares, those that hide least first: costs for different ones do not add.
+"""Neighbouring relation of a cost, weakest first; costs for different relations do not add.
 
-values-only    one record has another value; its place and the number of records stay, and are not hidden
-replace-one    one record has another place and another value; the number of records stays
-add-or-remove  one record more or less; two such steps make an exchange
+values-only    one record has another value; its place and the number of records are equal, and not
+protected replace-one    one record has another place and another value; the number of records is
+equal add-or-remove  one record more or less; two such steps make an exchange
 """
 
 HIDING: tuple[Neighbours, ...] = get_args(Neighbours)
-"""The neighbours in order: a release that hides one of them hides those before it, at some cost."""
+"""The relations in order: a release that is private under one is private under those before it, at
+a cost."""
 
 Method = Literal["nothing", "gaussian", "pure", "renyi", "gaussian-pairs", "privacy-loss", "unproved"]
 
@@ -35,31 +36,31 @@ _UP = 1.0 + 2.0**-48
 _POINTS = 4096  # grid points of the part with the widest losses
 _MOST_POINTS = 16384  # grid points, about, of all parts together
 _SEPARATE = 8  # releases of Gaussian pairs that are composed one by one; more are merged as Renyi curves
-_WIDEST = 250.0  # losses beyond are left to the Renyi curve
+_WIDEST = 250.0  # larger losses are covered by the Renyi curve alone
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one release costs, or several together: everything that is proved about it."""
+    """The proved cost of one release, or of several together."""
 
     curve: RdpCurve  # RDP of the whole on the public orders
     gaussian_mu: float | None = None  # the whole is mu-Gaussian-DP (0 for nothing at all)
     pure_epsilon: float | None = None  # the whole is (epsilon, 0)-DP
     # the whole is one release of posterior paths with this leverage: its conversion is sharper
     pairs: GaussianPairs | None = None
-    # total variation, at most, between what is released and the ideal mechanism that the rest describes; 0
-    # where the ideal itself is charged
+    # upper bound on the total variation between the release and the ideal mechanism of the other
+    # fields; 0 if the ideal itself is charged
     distance: float = 0.0
     parts: tuple[Cost, ...] = ()  # the single releases of a composition, empty for one release. See `compose`
-    neighbours: Neighbours = "replace-one"  # the datasets that all of the above compares
-    # the whole is this-Gaussian-DP for one exchanged record. Stated only for "add-or-remove", where the
-    # mechanism proves less than the two steps that an exchange always takes; see `guarantee.priced_for`
+    neighbours: Neighbours = "replace-one"  # the neighbouring relation of all fields above
+    # Gaussian-DP parameter for one exchanged record. Stated only for "add-or-remove", if the
+    # mechanism proves less than the cost of two steps; see `guarantee.priced_for`
     exchange_mu: float | None = None
 
     def __post_init__(self) -> None:
         if self.neighbours not in HIDING:
-            known = ", ".join(HIDING)
-            raise InvalidValue(f"unknown neighbours {self.neighbours!r}: choose one of {known}.")
+            names = ", ".join(HIDING)
+            raise InvalidValue(f"unknown neighbours {self.neighbours!r}: choose one of {names}.")
         if self.exchange_mu is not None and self.neighbours != "add-or-remove":
             raise InvalidValue("the price of an exchange is stated beside that of one record more or less.")
         for name in ("gaussian_mu", "pure_epsilon", "exchange_mu"):
@@ -80,22 +81,23 @@ class Cost:
 
     @classmethod
     def pure(cls, epsilon: float, curve: RdpCurve | None = None, distance: float = 0.0) -> Cost:
-        """A pure epsilon-DP mechanism, epsilon > 0; give `curve` where more is proved than `pure_curve`."""
+        """A pure epsilon-DP mechanism, epsilon > 0; pass a `curve` that is sharper than
+        `pure_curve`."""
         epsilon = positive("epsilon", epsilon)
         return cls(pure_curve(epsilon) if curve is None else curve, None, epsilon, distance=distance)
 
     @classmethod
     def renyi(cls, curve: RdpCurve, pairs: GaussianPairs | None = None, distance: float = 0.0) -> Cost:
-        """A mechanism of which an RDP curve is known, and for posterior sampling its leverage."""
+        """A mechanism with an RDP curve, and for posterior sampling its leverage."""
         return cls(curve, pairs=pairs, distance=distance)
 
     def among(self, neighbours: Neighbours, exchange_mu: float | None = None) -> Cost:
-        """The same numbers as a statement about these neighbours; the caller has the proof."""
+        """Set the neighbouring relation; the caller has the proof."""
         return replace(self, neighbours=neighbours, exchange_mu=exchange_mu)
 
     @property
     def releases(self) -> tuple[Cost, ...]:
-        """The single releases that cost anything."""
+        """The single releases with a cost."""
         if self.parts:
             return self.parts
         return () if self.gaussian_mu == 0.0 or self.pure_epsilon == 0.0 else (self,)
@@ -103,15 +105,16 @@ class Cost:
 
 @dataclass(frozen=True)
 class Composed:
-    """An upper bound on epsilon at some delta, and how it was reached."""
+    """An upper bound on epsilon at some delta, and its method."""
 
     epsilon: float
-    method: Method  # which of the valid bounds was the least; "unproved" where epsilon is `inf`
+    method: Method  # the valid bound with the least epsilon; "unproved" if epsilon is `inf`
     order: float | None = None  # the Renyi order of "renyi" and "gaussian-pairs", else None
 
 
 def pure_curve(epsilon: float) -> RdpCurve:
-    """RDP of every pure epsilon-DP mechanism: that of randomised response, which dominates them all.
+    """RDP of every pure epsilon-DP mechanism: that of randomised response, which dominates them
+    all.
 
     log(cosh((alpha - 1/2) epsilon)/cosh(epsilon/2))/(alpha - 1), at most epsilon; rounded upwards.
     """
@@ -130,12 +133,28 @@ def pure_curve(epsilon: float) -> RdpCurve:
     return RdpCurve(np.minimum(epsilon, values))
 
 
+def selection_curve(epsilon: float) -> RdpCurve:
+    """RDP of an exponential mechanism of bounded range epsilon: `min(epsilon, alpha epsilon^2 / 8)`.
+
+    Candidate j is chosen with probability proportional to `exp(lam u_j)`, `lam = epsilon / (2 S)`, where one
+    record moves a score `u_j` by at most S, so the log ratio Z of two choice probabilities, `lam d_j` less a
+    constant, has range at most epsilon. Under Q, `phi(a) = log E exp(a Z)` has phi(0) = phi(1) = 0, and phi''
+    is the variance of Z under a tilted law, at most epsilon^2/4 (Popoviciu). The interpolation error at the
+    nodes 0 and 1 gives `phi(a) <= a (a-1) epsilon^2 / 8`, so the Renyi divergence `phi(a)/(a-1)` is at most
+    `a epsilon^2/8` (Cesar and Rogers 2021). It is also at most max Z <= epsilon: exp(Z) has mean 1, so Z
+    changes sign.
+    """
+    epsilon = positive("epsilon", epsilon)
+    return RdpCurve(np.minimum(epsilon, ORDERS * epsilon**2 / 8.0) * (1.0 + 1e-14))
+
+
 def compose(costs: Iterable[Cost]) -> Cost:
     """The cost of all releases together, also if later ones were chosen after seeing earlier ones.
 
-    Curves add order by order, mu as sqrt(sum mu^2) while all are Gaussian, pure epsilons and distances add.
-    The single releases are kept, so composing is associative and loses nothing. Raises InvalidValue for costs
-    that compare different neighbours; `guarantee.together` prices them for common ones first.
+    Curves add order by order, mu as sqrt(sum mu^2) while all are Gaussian, pure epsilons and
+    distances add. The result contains the single releases, so composition is associative and loses
+    nothing. Raises InvalidValue for costs with different relations; `guarantee.together` prices
+    them for a common one first.
     """
     parts = tuple(part for cost in costs for part in cost.releases)
     if not parts:
@@ -148,7 +167,7 @@ def compose(costs: Iterable[Cost]) -> Cost:
             f"costs for different neighbours ({', '.join(sorted(neighbours))}) do not add: price them for "
             "the same ones first."
         )
-    with np.errstate(over="ignore"):  # what overflows is inf: nothing is proved there
+    with np.errstate(over="ignore"):  # an overflow gives inf: no bound at that order
         total = np.sum([part.curve.values for part in parts], axis=0)
     curve = RdpCurve(total * (1.0 + len(parts) * 2.0**-50))
     mus = [part.gaussian_mu for part in parts]
@@ -169,28 +188,28 @@ def merged_mu(mus: Iterable[float]) -> float:
 
     Source: Dong, Roth, Su 2022, Corollary 2 (adaptive choices included).
     """
-    values = list(mus)
-    return math.hypot(*values) * _UP if values else 0.0
+    return math.hypot(*mus) * _UP
 
 
 def epsilon(costs: Cost | Iterable[Cost], delta: float) -> Composed:
     """The least proved epsilon at `delta`, in (0, 1), of all releases together, rounded upwards.
 
-    All Gaussian: exact, through sqrt(sum mu^2). Otherwise the least of the sum of RDP curves, the sum of pure
-    epsilons, and the composed privacy-loss distribution, in which Gaussian releases are merged exactly, pure
-    ones are randomised responses, and what has an RDP curve only enters through the profile that follows from
-    the curve. Where releases are not the ideal mechanism, (1 + e^epsilon) times their distance is taken off
-    delta first. Source: docs/accounting.md, Theorems 1 to 4.
+    All Gaussian: exact, through sqrt(sum mu^2). Otherwise the least of the sum of RDP curves, the
+    sum of pure epsilons, and the composed privacy-loss distribution. In the latter Gaussian
+    releases are merged exactly, pure ones are randomised responses, and a release with an RDP curve
+    alone enters through the profile that follows from the curve. If releases differ from the ideal
+    mechanism, (1 + e^epsilon) times their distance is subtracted from delta first. Source:
+    docs/accounting.md, Theorems 1 to 4.
     """
     cost, delta = _one(costs), open_unit("delta", delta)
     if not cost.releases:
         return Composed(0.0, "nothing")
     spared = delta
     for _ in range(60):
-        found = _ideal_epsilon(cost, spared)
-        lost = 0.0 if cost.distance == 0.0 else cost.distance * _odds(found.epsilon) * _UP
+        bound = _ideal_epsilon(cost, spared)
+        lost = lost_delta(cost, bound.epsilon)
         if spared + lost <= delta:
-            return found
+            return bound
         spared = (delta - lost) * (1.0 - 2.0**-50)
         if not spared > 0.0:
             break
@@ -198,19 +217,25 @@ def epsilon(costs: Cost | Iterable[Cost], delta: float) -> Composed:
 
 
 def delta(costs: Cost | Iterable[Cost], epsilon: float) -> float:
-    """The least proved delta at `epsilon` >= 0 of all releases together, rounded upwards, at most 1."""
+    """The least proved delta at `epsilon` >= 0 of all releases together, rounded upwards, at most
+    1."""
     cost, epsilon = _one(costs), non_negative("epsilon", epsilon)
     if not cost.releases:
         return 0.0
-    lost = 0.0 if cost.distance == 0.0 else cost.distance * _odds(epsilon)
+    lost = lost_delta(cost, epsilon)
     if cost.gaussian_mu is not None:
         return min(1.0, (gaussian_delta(epsilon, cost.gaussian_mu) + lost) * _UP)
     if cost.pure_epsilon is not None and epsilon >= cost.pure_epsilon:
-        return min(1.0, lost * _UP)
-    asked = np.array([epsilon])
-    found = [float(_tails(cost).deltas(asked)[0])]
-    found += [loss.delta(epsilon) for loss in _losses(cost)]
-    return min(1.0, (min(found) + lost) * _UP)
+        return min(1.0, lost)
+    epsilons = np.array([epsilon])
+    deltas = [float(_tails(cost).deltas(epsilons)[0])]
+    deltas += [loss.delta(epsilon) for loss in _losses(cost)]
+    return min(1.0, (min(deltas) + lost) * _UP)
+
+
+def lost_delta(cost: Cost, epsilon: float) -> float:
+    """Part of delta that a distance to the ideal mechanism uses: (1 + e^epsilon) times the distance."""
+    return 0.0 if cost.distance == 0.0 else cost.distance * _odds(epsilon) * _UP
 
 
 def _one(costs: Cost | Iterable[Cost]) -> Cost:
@@ -225,14 +250,14 @@ def _ideal_epsilon(cost: Cost, delta: float) -> Composed:
     if cost.gaussian_mu is not None:
         return Composed(gaussian_epsilon(cost.gaussian_mu, delta), "gaussian")
     curve = cost.curve.epsilon(delta)
-    found = [Composed(curve.epsilon, "renyi", curve.order)]
+    bounds = [Composed(curve.epsilon, "renyi", curve.order)]
     if cost.pairs is not None:
         sharper, order = pair_tails(cost.curve, cost.pairs).epsilon(delta)
-        found.append(Composed(sharper, "gaussian-pairs", order))
+        bounds.append(Composed(sharper, "gaussian-pairs", order))
     if cost.pure_epsilon is not None:
-        found.append(Composed(cost.pure_epsilon, "pure"))
-    found += [Composed(loss.epsilon(delta), "privacy-loss") for loss in _losses(cost)]
-    best = min(found, key=lambda bound: bound.epsilon)
+        bounds.append(Composed(cost.pure_epsilon, "pure"))
+    bounds += [Composed(loss.epsilon(delta), "privacy-loss") for loss in _losses(cost)]
+    best = min(bounds, key=lambda bound: bound.epsilon)
     return best if math.isfinite(best.epsilon) else Composed(math.inf, "unproved")
 
 
@@ -242,23 +267,24 @@ def _tails(cost: Cost) -> Tails:
 
 @lru_cache(maxsize=64)
 def _losses(cost: Cost) -> tuple[PrivacyLoss, ...]:
-    """Privacy-loss distributions that may prove more than the sum of the curves; none where none can."""
+    """Privacy-loss distributions that may be sharper than the sum of the curves; empty if none can
+    be."""
     parts = cost.releases
     merged = merged_mu(part.gaussian_mu for part in parts if part.gaussian_mu is not None)
     pures = [part for part in parts if part.gaussian_mu is None and part.pure_epsilon is not None]
-    rest = [part for part in parts if part.gaussian_mu is None and part.pure_epsilon is None]
+    curves_only = [part for part in parts if part.gaussian_mu is None and part.pure_epsilon is None]
     choices: list[list[Tails]] = []
     if pures or merged > 0.0:
-        choices.append([_tails(compose(rest))] if rest else [])
-    if 1 < len(rest) <= _SEPARATE and any(part.pairs is not None for part in rest):
-        choices.append([_tails(part) for part in rest])
-    known = [part.pure_epsilon for part in pures if part.pure_epsilon is not None]
-    found = [_composed(merged, known, tails) for tails in choices]
-    return tuple(loss for loss in found if loss is not None)
+        choices.append([_tails(compose(curves_only))] if curves_only else [])
+    if 1 < len(curves_only) <= _SEPARATE and any(part.pairs is not None for part in curves_only):
+        choices.append([_tails(part) for part in curves_only])
+    epsilons = [part.pure_epsilon for part in pures if part.pure_epsilon is not None]
+    losses = [_composed(merged, epsilons, tails) for tails in choices]
+    return tuple(loss for loss in losses if loss is not None)
 
 
 def _composed(mu: float, pures: list[float], tails: list[Tails]) -> PrivacyLoss | None:
-    """One composed loss, or None where a part's losses are too wide for a grid."""
+    """The composed loss, or None if the losses of a part are too wide for a grid."""
     reaches = [*pures, *(tail.reach(NEGLIGIBLE) for tail in tails)]
     if mu > 0.0:
         reaches.append(gaussian_reach(mu))

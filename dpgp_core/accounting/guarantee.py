@@ -1,4 +1,4 @@
-"""The proved cost of one release, whatever mechanism it comes from, and of groups and other neighbours."""
+"""The proved cost of one release of any mechanism, also for groups and other neighbours."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from dpgp_core.accounting.composition import (
     Neighbours,
     compose,
     epsilon,
+    lost_delta,
     pure_curve,
 )
 from dpgp_core.accounting.rdp import ORDERS, EpsilonBound, RdpCurve
@@ -33,21 +34,22 @@ _STEPS = 400  # grid of the chain of hockey-stick steps
 
 
 def group_curve(curve: RdpCurve, q: int) -> RdpCurve:
-    """Return the RDP of datasets that differ in at most q >= 1 records, from the symmetric curve for one.
+    """Return the RDP of datasets that differ in at most q >= 1 records, from the curve for one.
 
-    Upper bounds, `inf` where an order that is needed has no finite value. Between the ends P, Q of a chain
-    and a member M, by Hoelder's inequality with 1/s + 1/t = 1, (alpha-1) D_alpha(P||Q) <= (1/s) Lambda(s
-    alpha; P, M) + (1/t) Lambda(1 + t (alpha-1); M, Q) with Lambda(x; ., .) = (x-1) D_x(.||.), convex in x, so
-    that chords between the orders are upper bounds. The least over a grid of s is taken. Source: Mironov
-    2017, Prop. 11; docs/accounting.md, Theorem 5.
+    Upper bounds, `inf` if a required order has no finite value. Between the ends P, Q of a chain
+    and a member M, by Hoelder's inequality with 1/s + 1/t = 1, (alpha-1) D_alpha(P||Q) <= (1/s)
+    Lambda(s alpha; P, M) + (1/t) Lambda(1 + t (alpha-1); M, Q) with Lambda(x; ., .) = (x-1)
+    D_x(.||.), convex in x, so that chords between the orders are upper bounds. The least over a
+    grid of s is taken. Source: Mironov 2017, Prop. 11; docs/accounting.md, Theorem 5.
     """
-    known = {1: curve}
+    curves = {1: curve}
 
+    # Halving the chain needs log2(q) joins, each of which loses a little by Hoelder's inequality.
     def chain(length: int) -> RdpCurve:
-        if length not in known:
+        if length not in curves:
             half = length // 2
-            known[length] = _joined(chain(half), chain(length - half))
-        return known[length]
+            curves[length] = _joined(chain(half), chain(length - half))
+        return curves[length]
 
     return chain(whole("q", q))
 
@@ -55,8 +57,9 @@ def group_curve(curve: RdpCurve, q: int) -> RdpCurve:
 def group_cost(cost: Cost, q: int) -> Cost:
     """The cost of all releases of `cost` for datasets that differ in at most q records.
 
-    Each release is turned into its group version, then they compose as usual: mu becomes q mu, a pure epsilon
-    becomes q epsilon, a curve becomes `group_curve`. Distances to the ideal stay as they are.
+    Each release is turned into its group version, then they compose as usual: mu becomes q mu, a
+    pure epsilon becomes q epsilon, a curve becomes `group_curve`. Distances to the ideal do not
+    change.
     """
     q = whole("q", q)
     if q == 1 or not cost.releases:
@@ -65,11 +68,12 @@ def group_cost(cost: Cost, q: int) -> Cost:
 
 
 def priced_for(cost: Cost, neighbours: Neighbours) -> Cost:
-    """The cost of the same releases for other neighbours: an upper bound, `inf` where they promise nothing.
+    """The cost of the same releases for other neighbours; `inf` without a guarantee.
 
-    For fewer neighbours the numbers stay. For an exchange, of what was proved for one record more or less, it
-    is the lesser of the mechanism's own price of an exchange and that of two steps. For more than was proved
-    it is a curve of `inf`. Source: docs/accounting.md, section 7.
+    Under a weaker relation the numbers do not change. The price of an exchange, from a proof for
+    one record more or less, is the smaller of the mechanism's own price of an exchange and that of
+    two steps. Under a relation without a proof it is a curve of `inf`. Source: docs/accounting.md,
+    section 7.
     """
     if cost.neighbours == neighbours:
         return cost
@@ -77,61 +81,65 @@ def priced_for(cost: Cost, neighbours: Neighbours) -> Cost:
 
 
 def weakest(costs: Iterable[Cost]) -> Neighbours:
-    """The neighbours that every one of these releases hides; "add-or-remove" for no release."""
+    """The weakest relation among these releases; "add-or-remove" without a release."""
     ranks = [HIDING.index(part.neighbours) for cost in costs for part in cost.releases]
     return HIDING[min(ranks, default=len(HIDING) - 1)]
 
 
 def together(costs: Iterable[Cost]) -> Cost:
     """The cost of all releases together, each priced for the weakest `neighbours` among them."""
-    kept = tuple(costs)
-    neighbours = weakest(kept)
-    return compose(priced_for(cost, neighbours) for cost in kept)
+    all_costs = tuple(costs)
+    neighbours = weakest(all_costs)
+    return compose(priced_for(cost, neighbours) for cost in all_costs)
 
 
 def group_epsilon(cost: Cost, q: int, delta: float) -> Composed:
-    """The least proved epsilon at the same `delta` for somebody with up to q >= 1 records, rounded upwards.
+    """The least proved epsilon at the same `delta` for a person with up to q >= 1 records.
 
-    Exact for Gaussian releases (q mu). Otherwise the least of the composed group costs and of a chain of
-    hockey-stick steps: H_(e_1 + ... + e_q) <= delta(e_1) + e^(e_1) delta(e_2) + ... with the steps e_i chosen
-    best. `inf` where nothing is proved.
+    Exact for Gaussian releases (q mu). Otherwise the least of the composed group costs and of a
+    chain of hockey-stick steps: H_(e_1 + ... + e_q) <= delta(e_1) + e^(e_1) delta(e_2) + ... with
+    the best steps e_i. `inf` without a proof.
     """
     q, delta = whole("q", q), open_unit("delta", delta)
     if q == 1:
         return epsilon(cost, delta)
-    found = epsilon(group_cost(cost, q), delta)
-    # what samplers may differ from the ideal is taken off delta, at the epsilon that has to be improved
-    lost = 0.0 if cost.distance == 0.0 else cost.distance * (1.0 + math.exp(min(found.epsilon, 700.0)))
-    left = (delta - lost) * (1.0 - 2.0**-50) if lost else delta
+    composed = epsilon(group_cost(cost, q), delta)
+    # A sampler at total variation d from the ideal adds (1 + e^epsilon) d to delta. The smaller
+    # epsilon that the chain may prove makes that term smaller, so this subtraction is safe.
+    left = math.nextafter(delta - lost_delta(cost, composed.epsilon), 0.0)
     if cost.gaussian_mu is None and left > 0.0 and cost.releases:
         pairs = cost.pairs
         tails = renyi_tails(cost.curve) if pairs is None else pair_tails(cost.curve, pairs)
         method: Method = "renyi" if pairs is None else "gaussian-pairs"
-        chained = chain_epsilon(tails, q, left, found.epsilon)
-        if chained < found.epsilon:
+        chained = chain_epsilon(tails, q, left, composed.epsilon)
+        if chained < composed.epsilon:
             return Composed(chained, method)
-    return found
+    return composed
 
 
 def chain_epsilon(tails: Tails, q: int, delta: float, most: float) -> float:
-    """Least epsilon below `most` for which q hockey-stick steps prove `delta`; `inf` if none is found.
+    """Least epsilon below `most` for which q hockey-stick steps prove `delta`, else `inf`.
 
-    G_1 = the profile, G_(i+j)(e) = min over splits e = a + b of G_i(a) + e^a G_j(b), on a grid of epsilons.
+    G_1 = the profile, G_(i+j)(e) = min over splits e = a + b of G_i(a) + e^a G_j(b), on a grid of
+    epsilons.
     """
     if not 0.0 < most < 300.0:
         return math.inf
     grid = most / _STEPS * np.arange(_STEPS + 1)
-    known = {1: tails.deltas(np.floor(grid * 2.0**40) * 2.0**-40)}
+    # Deltas are taken at grid points rounded down: delta falls with epsilon, so they are upper
+    # bounds.
+    profiles = {1: tails.deltas(np.floor(grid * 2.0**40) * 2.0**-40)}
 
     def chain(length: int) -> Floats:
-        if length not in known:
+        if length not in profiles:
             first, second = chain(length // 2), chain(length - length // 2)
             odds = np.exp(grid)
-            joined = np.full(grid.shape, np.inf)
+            sums = np.full(grid.shape, np.inf)
+            # Each split of epsilon into grid[i] and the rest is valid, so the least of them is too.
             for i in range(grid.size):
-                np.minimum(joined[i:], first[i] + odds[i] * second[: grid.size - i], out=joined[i:])
-            known[length] = joined * _ROUNDING
-        return known[length]
+                np.minimum(sums[i:], first[i] + odds[i] * second[: grid.size - i], out=sums[i:])
+            profiles[length] = sums * _ROUNDING
+        return profiles[length]
 
     fits = np.flatnonzero(chain(q) <= delta)
     return float(grid[fits[0]]) * _ROUNDING if fits.size else math.inf
@@ -140,8 +148,8 @@ def chain_epsilon(tails: Tails, q: int, delta: float, most: float) -> float:
 def _group_release(part: Cost, q: int) -> Cost:
     exchange = None if part.exchange_mu is None else q * part.exchange_mu * _ROUNDING
     if part.gaussian_mu is not None:
-        made = Cost.gaussian(q * part.gaussian_mu * _ROUNDING, part.distance)
-        return made.among(part.neighbours, exchange)
+        group = Cost.gaussian(q * part.gaussian_mu * _ROUNDING, part.distance)
+        return group.among(part.neighbours, exchange)
     curve = group_curve(part.curve, q)
     if part.pure_epsilon is not None:
         pure = q * part.pure_epsilon * _ROUNDING
@@ -151,21 +159,22 @@ def _group_release(part: Cost, q: int) -> Cost:
 
 
 def _priced_release(part: Cost, neighbours: Neighbours) -> Cost:
-    """One release for other neighbours than its own; see `priced_for`."""
+    """One release for another neighbouring relation; see `priced_for`."""
     if HIDING.index(neighbours) > HIDING.index(part.neighbours):
         return Cost(RdpCurve(np.full(ORDERS.shape, np.inf)), neighbours=neighbours)
     if part.neighbours != "add-or-remove":
         return replace(part, neighbours=neighbours)
     steps = _group_release(part, 2)
-    own = part.exchange_mu
-    if own is not None and (steps.gaussian_mu is None or own < steps.gaussian_mu):
-        steps = Cost.gaussian(own, part.distance)
+    exchange = part.exchange_mu
+    if exchange is not None and (steps.gaussian_mu is None or exchange < steps.gaussian_mu):
+        steps = Cost.gaussian(exchange, part.distance)
     return steps.among(neighbours)
 
 
 @lru_cache(maxsize=256)
 def _joined(first: RdpCurve, second: RdpCurve) -> RdpCurve:
-    """The curve of a chain whose two pieces have these curves, by Hoelder with the best of `_SPLITS`."""
+    """The curve of a chain whose two pieces have these curves, by Hoelder with the best of
+    `_SPLITS`."""
     best = np.full(ORDERS.shape, np.inf)
     for s in _SPLITS.tolist():
         t = s / (s - 1.0)
@@ -175,21 +184,23 @@ def _joined(first: RdpCurve, second: RdpCurve) -> RdpCurve:
 
 
 def _moments(curve: RdpCurve, orders: Floats) -> Floats:
-    """Upper bounds on (x - 1) R(x) at any orders x > 1: chords of a convex function that vanishes at 1."""
+    """Upper bounds on (x - 1) R(x) at any orders x > 1: chords of a convex function that vanishes
+    at 1."""
     places = np.concatenate([[1.0], ORDERS])
-    pushed = orders * (1.0 + 4e-16)  # so that no rounding of an order makes its bound smaller
+    pushed = orders * (1.0 + 4e-16)  # rounding of an order must not make its bound smaller
     inside = pushed < ORDERS[-1]
     above = np.minimum(np.searchsorted(places, pushed, side="right"), ORDERS.size)
     low, high = places[above - 1], places[above]
     share = (pushed - low) / (high - low)  # in [0, 1) inside
-    with np.errstate(invalid="ignore", over="ignore"):  # what overflows is inf: nothing is proved there
+    # An overflow gives inf: no bound at that order.
+    with np.errstate(invalid="ignore", over="ignore"):
         values = np.concatenate([[0.0], _RATES * curve.values])
         mixed = (1.0 - share) * values[above - 1] + share * values[above]
     return np.where(inside & ~np.isnan(mixed), mixed, np.inf)
 
 
 class PriorFacts(Protocol):
-    """What the accountant must know of a prior; every field is public."""
+    """The public facts on a prior that the accountant needs."""
 
     @property
     def name(self) -> str: ...
@@ -212,17 +223,19 @@ class Guarantee:
 
     curve: RdpCurve  # RDP of the release on `ORDERS`, upper bounds
     bound: str  # name of the bound that priced it
-    source: str  # where its proof stands
+    source: str  # document or paper with its proof
     proved: bool  # always True: an unproved guarantee does not exist
-    exact_gaussian_mu: float | None = None  # mu if the release is a plain Gaussian mechanism, else None
+    # mu if the release is a plain Gaussian mechanism, else None
+    exact_gaussian_mu: float | None = None
     # leverage and paths of posterior sampling, whose curve converts more sharply; or None
     pairs: GaussianPairs | None = None
-    # total variation, at most, between what a computer releases and what the rest describes
+    # upper bound on the total variation between the computer's release and the ideal of the other
+    # fields
     distance: float = 0.0
     # epsilon if the release is (epsilon, 0)-DP, as with Laplace noise, else None
     pure_epsilon: float | None = None
-    neighbours: Neighbours = "replace-one"  # the datasets that the cost compares
-    # mu for one exchanged record, where the neighbours differ in one record more or less and it is known
+    neighbours: Neighbours = "replace-one"  # the neighbouring relation of the cost
+    # mu for one exchanged record under "add-or-remove", if known
     exchange_mu: float | None = None
 
     def __post_init__(self) -> None:
@@ -231,7 +244,7 @@ class Guarantee:
 
     @classmethod
     def gaussian(cls, cost: Cost, source: str) -> Guarantee:
-        """Of a Gaussian mechanism with this cost, proved in `source`."""
+        """The guarantee of a Gaussian mechanism with this cost, proved in `source`."""
         return cls(
             cost.curve,
             "gaussian-mechanism",
@@ -247,12 +260,12 @@ class Guarantee:
     def pure(
         cls, epsilon: float, bound: str, source: str, neighbours: Neighbours = "replace-one"
     ) -> Guarantee:
-        """Of a pure epsilon-DP mechanism, named `bound` and proved in `source`."""
+        """The guarantee of a pure epsilon-DP mechanism, named `bound` and proved in `source`."""
         return cls(pure_curve(epsilon), bound, source, True, pure_epsilon=epsilon, neighbours=neighbours)
 
     @property
     def cost(self) -> Cost:
-        """Everything that is proved about the release, for composition with others and for groups."""
+        """The proved cost of the release, for composition with others and for groups."""
         mu = self.exact_gaussian_mu
         pairs = None if mu is not None else self.pairs
         return Cost(
@@ -266,10 +279,10 @@ class Guarantee:
         )
 
     def of_owner(self, q: int, apart: float | None = None) -> Guarantee:
-        """The same release's cost where all records of an owner, at most q >= 1, may be others.
+        """The cost of this release if all records of an owner, at most q >= 1, may change.
 
-        Where neighbours differ in one record more or less, an owner's may also be there or not: each of them
-        costs the larger of one record more or less and of an exchange. `apart` is the mu that is proved for q
+        Under "add-or-remove" an owner's records may also be present or absent: each of them costs
+        the larger of one record more or less and of an exchange. `apart` is the proved mu for q
         records in different cells, or None. Source: docs/accounting.md, section 7.
         """
         steps = 1 if self.neighbours != "add-or-remove" else 2
@@ -278,8 +291,8 @@ class Guarantee:
             cost = self.cost if q * steps == 1 else group_cost(self.cost, q * steps)
         else:
             exchange = steps * mu if self.exchange_mu is None else self.exchange_mu
-            most = q * max(mu, exchange)
-            mu = most if apart is None else min(most, apart)
+            largest = q * max(mu, exchange)
+            mu = largest if apart is None else min(largest, apart)
             cost = Cost.gaussian(mu if q == steps == 1 else mu * _ROUNDING, self.distance)
         exchanged = cost.gaussian_mu if steps == 2 else None
         return replace(
@@ -290,15 +303,16 @@ class Guarantee:
     def epsilon(self, delta: float) -> EpsilonBound:
         """The least proved epsilon at `delta`, in (0, 1), rounded upwards.
 
-        Its `order` is the Renyi order that gave it, or None. Exact for a Gaussian mechanism and a pure one;
-        for posterior sampling by the sharper conversion of its pairs; else from the curve.
+        Its `order` is the Renyi order that gave it, or None. Exact for a Gaussian mechanism and a
+        pure one; for posterior sampling by the sharper conversion of its pairs; else from the
+        curve.
         """
-        found = epsilon(self.cost, delta)
-        if found.method == "renyi" and self.distance == 0.0:
+        composed = epsilon(self.cost, delta)
+        if composed.method == "renyi" and self.distance == 0.0:
             return self.curve.epsilon(delta)
         finite = ORDERS[np.isfinite(self.curve.values)]
-        edge = found.order is not None and found.order in (finite[0], finite[-1])
-        return EpsilonBound(found.epsilon, found.order, edge)
+        edge = composed.order is not None and composed.order in (finite[0], finite[-1])
+        return EpsilonBound(composed.epsilon, composed.order, edge)
 
     def group(self, delta: float, q: int) -> EpsilonBound:
         """The least proved epsilon at the same `delta` for a person with up to `q` records."""

@@ -1,4 +1,4 @@
-"""Privacy-loss distributions on a grid: pessimistic discretisation, composition, and reading epsilon off."""
+"""Privacy-loss distributions on a grid: pessimistic discretisation, composition and epsilon."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from dpgp_core.linalg import Floats
 _EPS = 2.0**-52
 _FARTHEST = 300.0
 _LOSS_ROUNDING = 1e-12
-"""Losses on the grid are logarithms of doubles, each within 1e-13 of its place; added to every epsilon."""
+"""Added to every epsilon: losses on the grid are logarithms of doubles, exact to 1e-13."""
 
-NEGLIGIBLE = 1e-22  # mass that a grid may move to infinity at its upper end; it stays in every delta
+# Mass that a grid may move to infinity at its upper end; it stays in every delta.
+NEGLIGIBLE = 1e-22
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +26,8 @@ class PrivacyLoss:
     """The log ratio L = log(p/q) of a symmetric pair of distributions, under p, on a grid."""
 
     step: float  # distance of neighbouring losses, a power of two
-    # (K+1,) mass at the losses 0, step, ..., K step; at -k step it is e^(-k step) masses[k]. Each is an upper
-    # bound, so they may add up to slightly more than 1
+    # (K+1,) mass at the losses 0, step, ..., K step; at -k step it is e^(-k step) masses[k]. Each
+    # is an upper bound, so they may add up to slightly more than 1
     masses: Floats = field(repr=False)
     infinite: float  # mass at an infinite loss
 
@@ -43,24 +44,26 @@ class PrivacyLoss:
     def from_profile(cls, step: float, deltas: Floats) -> PrivacyLoss:
         """Return a pair that dominates every symmetric mechanism with delta(k step) <= deltas[k].
 
-        The profile, decreasing and convex in e^epsilon and symmetric, lies below the lower convex hull of the
-        points, their mirror images, (0, 1) and a horizontal line to the right; the hull is the profile of a
-        pair whose losses sit at its corners. Source: docs/accounting.md, Theorem 2 (connecting the dots:
-        Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022; Zhu, Dong, Wang 2022, Prop. 8). Raises InvalidValue
-        for a profile that reaches beyond the losses that are discretised.
+        The profile is decreasing, convex in e^epsilon and symmetric, so it is at most the lower
+        convex hull of the points, their mirror images, (0, 1) and a horizontal line to the right.
+        The hull is the profile of a pair with losses at its corners. Source: docs/accounting.md,
+        Theorem 2 (connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022; Zhu,
+        Dong, Wang 2022, Prop. 8). Raises InvalidValue for losses beyond the grid.
         """
         heights = np.minimum.accumulate(np.clip(np.asarray(deltas, dtype=np.float64), 0.0, 1.0))
         losses = step * np.arange(heights.size)
         if losses[-1] > _FARTHEST:
             raise InvalidValue(f"a profile is discretised up to losses of {_FARTHEST:g}: use larger noise.")
         gammas = np.exp(losses)
+        # Hulls and slopes are taken in gamma = e^epsilon, in which a profile is convex.
         corners, slopes = _lower_hull(gammas, heights)
         first = _first_corner(gammas, heights, corners, slopes)
         corners, slopes = corners[first:], slopes[first:]
         at, high = gammas[corners], heights[corners]
         mirrored = -(1.0 - high[0]) / (1.0 + at[0])  # slope to the mirror image of the first corner
-        before = np.concatenate([[mirrored], slopes[:-1]])
-        weights = slopes - before + 8.0 * _EPS * (np.abs(slopes) + np.abs(before))
+        # The mass at a corner is gamma times the change of slope there.
+        left_slopes = np.concatenate([[mirrored], slopes[:-1]])
+        weights = slopes - left_slopes + 8.0 * _EPS * (np.abs(slopes) + np.abs(left_slopes))
         if corners[0] == 0:
             weights[0] = 2.0 * slopes[0] + 1.0 - high[0] + 8.0 * _EPS
         masses = np.zeros(heights.size)
@@ -75,29 +78,31 @@ class PrivacyLoss:
     def compose(self, other: PrivacyLoss) -> PrivacyLoss:
         """The sum of two independent losses of one step: it dominates adaptive composition.
 
-        Every product and sum is of numbers >= 0, so the rounding error is relative and is added. Raises
-        InvalidValue for different steps.
+        Every product and sum is of numbers >= 0, so the rounding error is relative and is added.
+        Raises InvalidValue for different steps.
         """
         if self.step != other.step:
             raise InvalidValue("privacy losses compose on one grid: discretise both with the same step.")
-        few, many = sorted((self._both(), other._both()), key=lambda values: int(np.count_nonzero(values)))
-        places = np.flatnonzero(few)
+        short, long = sorted((self._both(), other._both()), key=lambda values: int(np.count_nonzero(values)))
+        places = np.flatnonzero(short)
+        # A pure release has few atoms: shifted sums are faster than a convolution then.
         if places.size <= 16:
-            total = np.zeros(few.size + many.size - 1)
+            total = np.zeros(short.size + long.size - 1)
             for place in places.tolist():
-                total[place : place + many.size] += few[place] * many
+                total[place : place + long.size] += short[place] * long
         else:
-            total = np.convolve(few, many)
-        total *= 1.0 + (min(few.size, many.size) + 8.0) * _EPS
+            total = np.convolve(short, long)
+        total *= 1.0 + (min(short.size, long.size) + 8.0) * _EPS
         masses = total[total.size // 2 :]
-        both = self.infinite + other.infinite
-        return PrivacyLoss(self.step, *_shortened(self.step, masses, both * (1.0 + 4.0 * _EPS)))
+        infinite = self.infinite + other.infinite
+        return PrivacyLoss(self.step, *_shortened(self.step, masses, infinite * (1.0 + 4.0 * _EPS)))
 
     def profile(self) -> Floats:
         """(K+1,) upper bounds on delta at epsilon = 0, step, ..., K step, at most 1.
 
-        delta(k step) = infinite + sum over j > k of masses[j] (1 - e^((k-j) step)), as a sum of positive
-        terms: consecutive values differ by (gamma_(k+1) - gamma_k) sum over j > k of masses[j]/gamma_j.
+        delta(k step) = infinite + sum over j > k of masses[j] (1 - e^((k-j) step)), as a sum of
+        positive terms: consecutive values differ by (gamma_(k+1) - gamma_k) sum over j > k of
+        masses[j]/gamma_j.
         """
         losses = self.step * np.arange(self.masses.size)
         beyond = np.append(_suffix_sums(self.masses * np.exp(-losses))[1:], 0.0)
@@ -151,14 +156,15 @@ def gaussian_reach(mu: float) -> float:
 
 
 def response_loss(epsilon: float, step: float) -> PrivacyLoss:
-    """The loss of randomised response with odds e^epsilon: it dominates every pure epsilon-DP mechanism.
+    """The loss of randomised response with odds e^epsilon, which dominates all pure epsilon-DP.
 
-    Profile (e^epsilon - e^x)/(1 + e^epsilon) for x <= epsilon and 0 beyond (Kairouz, Oh, Viswanath 2015).
+    Profile (e^epsilon - e^x)/(1 + e^epsilon) for x <= epsilon and 0 beyond (Kairouz, Oh, Viswanath
+    2015).
     """
     epsilon = positive("epsilon", epsilon)
     last = math.ceil(epsilon / step)
     losses = step * np.arange(last + 1)
-    share = -np.expm1(np.minimum(0.0, losses - epsilon)) / (1.0 + math.exp(-epsilon))
+    share = -np.expm1(losses - epsilon) / (1.0 + math.exp(-epsilon))  # below 0 at most at the last
     return PrivacyLoss.from_profile(step, share * (1.0 + 16.0 * _EPS))
 
 
@@ -167,36 +173,35 @@ def _suffix_sums(values: Floats) -> Floats:
 
 
 def _lower_hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Corners of the lower convex hull and the slopes to their right; after the last corner it is 0."""
+    """Corners of the lower convex hull, and the slopes to their right: 0 after the last corner."""
     xs, ys = x.tolist(), y.tolist()
-    kept: list[int] = []
+    corners: list[int] = []
     slopes: list[float] = []  # slopes[i] joins kept[i] and kept[i + 1]
     for i in range(len(xs)):
-        while kept:
-            slope = (ys[i] - ys[kept[-1]]) / (xs[i] - xs[kept[-1]])
+        while corners:
+            slope = (ys[i] - ys[corners[-1]]) / (xs[i] - xs[corners[-1]])
             if not slopes or slopes[-1] < slope:
                 slopes.append(slope)
                 break
             slopes.pop()
-            kept.pop()
-        kept.append(i)
-    return np.array(kept, dtype=np.intp), np.array([*slopes, 0.0])
+            corners.pop()
+        corners.append(i)
+    return np.array(corners, dtype=np.intp), np.array([*slopes, 0.0])
 
 
 def _first_corner(x: Floats, y: Floats, corners: Floats, slopes: Floats) -> int:
-    """Where the hull of the points and their mirror images (1/x, 1 - (1 - y)/x) starts to use the points.
+    """The first corner of the hull of the points and their mirror images (1/x, 1 - (1 - y)/x).
 
-    The mirrored hull is the mirror image of the hull. It is convex across x = 1 exactly if the slope from the
-    mirror image of its first corner, -(1-y)/(1+x), is not above the slope to the right of that corner.
+    The mirrored hull is the mirror image of the hull. It is convex across x = 1 exactly if the
+    slope from the mirror image of its first corner, -(1-y)/(1+x), is not above the slope to the
+    right of that corner.
     """
-    for i, corner in enumerate(corners.tolist()):
-        if slopes[i] >= -(1.0 - y[corner]) / (1.0 + x[corner]):
-            return i
-    return len(corners) - 1
+    mirrored = -(1.0 - y[corners]) / (1.0 + x[corners])
+    return int(np.argmax(slopes >= mirrored))  # the slope after the last corner is 0
 
 
 def _shortened(step: float, masses: Floats, infinite: float) -> tuple[Floats, float]:
-    """Moves up to `NEGLIGIBLE` mass at the upper end to infinity, with the mirrored mass that it leaves."""
+    """Move up to `NEGLIGIBLE` mass at the upper end, with its mirrored mass, to infinity."""
     losses = step * np.arange(masses.size)
     tail = _suffix_sums(masses * (1.0 + np.exp(-losses)))
     keep = max(1, int(np.count_nonzero(tail > NEGLIGIBLE)))

@@ -1,4 +1,4 @@
-"""Renyi differential privacy: its orders, curves, what posterior paths cost, and the way to epsilon."""
+"""Renyi differential privacy: orders, curves, the cost of posterior paths, and epsilon."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOWEST, _HIGHEST = -3, 5  # decimal exponents of alpha - 1
 
 
 def _grid() -> Floats:
-    """Decimal powers: those of numpy differ in the last bit from processor to processor, and ledgers move."""
+    """Decimal powers, the same on every processor, since ledgers move between machines."""
     steps = range((_HIGHEST - _LOWEST) * _PER_DECADE + 1)
     with localcontext(prec=30):
         ten = Decimal(10).ln()  # by exponentials: a third of the time of powers, at every start
@@ -38,10 +38,11 @@ def _grid() -> Floats:
 
 
 ORDERS: Floats = _grid()
-"""(601,) orders, log-spaced in alpha - 1 from 1e-3 to 1e5. Public and fixed: curves on it can be added.
+"""(601,) orders, log-spaced in alpha - 1 from 1e-3 to 1e5; fixed, so that curves can be added.
 
-Any subset of valid orders gives a valid epsilon (docs/mathematics.md, section 5), so the spacing only costs
-tightness: neighbouring points differ by 3.1 % in alpha - 1, which costs about 0.1 % of epsilon at most.
+Any subset of valid orders gives a valid epsilon (docs/mathematics.md, section 5), so the spacing
+only costs tightness: neighbouring points differ by 3.1 % in alpha - 1, which costs about 0.1 % of
+epsilon at most.
 """
 
 
@@ -55,7 +56,8 @@ class EpsilonBound:
     epsilon: float  # proved upper bound, >= 0, `inf` where nothing is proved
     # Renyi order that gave it; None for an exact Gaussian conversion or where epsilon is `inf`
     order: float | None
-    at_edge: bool  # the best order is the first or last one with a finite value: other orders might do better
+    # whether the best order is the first or last one with a finite value: others might do better
+    at_edge: bool
 
 
 def conversion_cost(orders: Floats, delta: float) -> Floats:
@@ -65,7 +67,8 @@ def conversion_cost(orders: Floats, delta: float) -> Floats:
     Source: Canonne, Kamath, Steinke 2020, Prop. 12; docs/mathematics.md, section 5.
     """
     less_one = orders - 1.0
-    first = -np.log1p(1.0 / less_one)  # log((alpha-1)/alpha), to full precision at every order
+    # log((alpha-1)/alpha) by log1p keeps full precision at every order.
+    first = -np.log1p(1.0 / less_one)
     second = -(math.log(delta) + np.log(orders)) / less_one
     return first + second + 8.0 * _EPS * (np.abs(first) + (abs(math.log(delta)) + np.log(orders)) / less_one)
 
@@ -94,9 +97,9 @@ def epsilons_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> Floats
 def epsilon_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> EpsilonBound:
     """Upper bound on epsilon at `delta` from RDP values at some orders.
 
-    The minimum over orders of rdp + log((alpha-1)/alpha) - (log delta + log alpha)/(alpha-1), at least 0;
-    every order alone is valid. Source: Canonne, Kamath, Steinke 2020, Prop. 12 (tighter than Mironov 2017,
-    Prop. 3).
+    The minimum over orders of rdp + log((alpha-1)/alpha) - (log delta + log alpha)/(alpha-1), at
+    least 0; every order alone is valid. Source: Canonne, Kamath, Steinke 2020, Prop. 12 (tighter
+    than Mironov 2017, Prop. 3).
 
     Parameters
     ----------
@@ -114,6 +117,7 @@ def epsilon_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> Epsilon
     values = _checked_rdp(grid, rdp)
     if values.ndim != 1:
         raise InvalidValue("rdp must be one-dimensional; use epsilons_from_rdp for many curves.")
+    # Every order gives a valid epsilon, so the least one is valid too.
     total = _rounded_up_sum(values, conversion_cost(grid, open_unit("delta", delta)))
     best = int(np.argmin(total))
     if not math.isfinite(total[best]):
@@ -126,8 +130,9 @@ def epsilon_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> Epsilon
 def group_privacy(epsilon: float, delta: float, q: int) -> tuple[float, float]:
     """(epsilon, delta) for a person with up to `q` records, from the guarantee for one record.
 
-    (q epsilon, q e^((q-1) epsilon) delta); the second number is capped at 1, where it promises nothing.
-    Source: docs/mathematics.md, section 9. Raises InvalidValue if a number is out of its range.
+    (q epsilon, q e^((q-1) epsilon) delta); the second number is capped at 1, where it promises
+    nothing. Source: docs/mathematics.md, section 9. Raises InvalidValue if a number is out of its
+    range.
 
     Examples
     --------
@@ -143,7 +148,7 @@ def group_privacy(epsilon: float, delta: float, q: int) -> tuple[float, float]:
 
 
 def odds_factor(epsilon: float) -> float:
-    """e^epsilon, rounded upwards: how much a release can change odds about one record, but for delta.
+    """e^epsilon, rounded upwards: the largest change of odds about one record, apart from delta.
 
     Raises InvalidValue if epsilon is negative or no number.
     """
@@ -159,8 +164,8 @@ def odds_factor(epsilon: float) -> float:
 class RdpCurve:
     """Upper bounds on the Renyi divergence between neighbouring outputs, one per order of `ORDERS`.
 
-    Adding curves composes releases (adaptively chosen ones too), order by order (Mironov 2017, Prop. 1).
-    Raises `InvalidValue` for another length, a negative value or NaN.
+    Adding curves composes releases (adaptively chosen ones too), order by order (Mironov 2017,
+    Prop. 1). Raises `InvalidValue` for another length, a negative value or NaN.
     """
 
     values: Floats  # (len(ORDERS),) float64, >= 0, `inf` where nothing is proved
@@ -185,7 +190,8 @@ class RdpCurve:
         return hash(self.values.tobytes())
 
     def __reduce__(self) -> tuple[type[RdpCurve], tuple[Floats]]:
-        return RdpCurve, (self.values,)  # checked again, and read-only again, wherever it is unpickled
+        # Unpickling checks the values again and makes them read-only.
+        return RdpCurve, (self.values,)
 
     def times(self, count: int) -> RdpCurve:
         """The cost of `count` >= 1 releases of this one's kind."""
@@ -209,11 +215,11 @@ class RdpCurve:
 
 
 def leverage(ridge: ArrayLike, variance: ArrayLike, noise_share: ArrayLike = 0.0) -> Floats:
-    """Return p = (1 - share) V_n/(V_n + r^2), in [0, 1), rounded upwards: what one record explains at most.
+    """Return p = (1 - share) V_n/(V_n + r^2), in [0, 1), rounded upwards: the leverage of one record.
 
-    Orders are admissible while alpha p < 1 (paper, Prop. 2). The share, eta^2/(sigma^2 + eta^2) in [0, 1], is
-    that of prior noise in the released variance. Scalars or arrays that broadcast. Raises InvalidValue for r
-    outside [1e-6, 1e9], V_n outside (0, 1] or a share outside [0, 1].
+    Orders are admissible while alpha p < 1 (paper, Prop. 2). The share, eta^2/(sigma^2 + eta^2) in
+    [0, 1], is that of prior noise in the released variance. Scalars or arrays that broadcast.
+    Raises InvalidValue for r outside [1e-6, 1e9], V_n outside (0, 1] or a share outside [0, 1].
     """
     r2 = ridge_array(ridge) ** 2
     v = variance_array(variance)
@@ -250,7 +256,9 @@ def covariance_rdp(
 
 
 def classical_shift(orders: Floats, sensitivity: Floats, p: Floats) -> Floats:
-    """S(alpha) = Delta_n^2/(1 - alpha p), shape p.shape + (K,): mean term (alpha/2) S/(sigma^2 + eta^2).
+    """S(alpha) = Delta_n^2/(1 - alpha p), shape p.shape + (K,).
+
+    The mean term is (alpha/2) S/(sigma^2 + eta^2).
 
     1/(1 - alpha p) is the paper's (V_n + r^2)/(r^2 - (alpha-1) V_n), and covers its Prop. 2 too.
     """
@@ -261,28 +269,29 @@ def classical_shift(orders: Floats, sensitivity: Floats, p: Floats) -> Floats:
 
 
 def rdp_from_shift(orders: Floats, shift: Floats, covariance: Floats, total: Floats, paths: int) -> Floats:
-    """paths * (covariance + (alpha/2) shift/total^2), `total` = sqrt(sigma^2 + eta^2); rounded upwards.
+    """paths * (covariance + (alpha/2) shift/total^2), rounded upwards; total^2 = sigma^2 + eta^2.
 
-    `shift` (..., K) is the mean shift S(alpha), response units squared; `covariance` (..., K) the covariance
-    term of one path, nats; `total` (...) is in response units, ... standing for designs.
+    `shift` (..., K) is the mean shift S(alpha), response units squared; `covariance` (..., K) the
+    covariance term of one path, nats; `total` (...) is in response units, ... standing for designs.
     """
     size = np.asarray(total, dtype=np.float64)[..., None]
+    # Two divisions in place of one by the square, which may underflow for small totals.
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         mean = np.where(np.isinf(shift), np.inf, 0.5 * orders * ((shift / size) / size))
         return paths * (covariance + mean) * (1.0 + 16.0 * _EPS)
 
 
 def amplitude(scale: float, noise_scale: float) -> tuple[float, float]:
-    """(total, noise share) of scale sigma and prior noise eta: sqrt(sigma^2 + eta^2) and eta^2/total^2.
+    """(total, noise share) of scale sigma and noise eta: sqrt(sigma^2 + eta^2), eta^2/total^2.
 
-    The share is rounded downwards, which costs more, and is 1 exactly for sigma = 0; an infinite scale leaves
-    the covariance term alone. Raises InvalidValue if one is negative or no number.
+    The share is rounded downwards, which costs more, and is 1 exactly for sigma = 0; an infinite
+    scale leaves the covariance term alone. Raises InvalidValue if one is negative or no number.
     """
     for name, value in (("scale", scale), ("noise_scale", noise_scale)):
         if not value >= 0.0:
             raise InvalidValue(f"{name} must be >= 0, got {value!r}.")
     total = math.hypot(scale, noise_scale)
-    if total == 0.0 or scale == 0.0:
+    if scale == 0.0:
         return total, 1.0
     if math.isinf(total):
         return total, 0.0
@@ -299,11 +308,12 @@ def path_rdp(
     noise_scale: float = 0.0,
     paths: int = 1,
 ) -> Floats:
-    """(K,) RDP upper bounds for releasing `paths` posterior paths, `inf` outside the admissible range.
+    """(K,) RDP upper bounds for `paths` posterior paths, `inf` outside the admissible range.
 
-    scale = 0 is a plain Gaussian mechanism: alpha (Delta_n/eta)^2/2 at every order; scale = noise_scale = 0
-    costs `inf`. Source: arXiv:2606.17995 v1, Theorem 3.1 and Prop. 2, with the covariance term of
-    docs/mathematics.md, section 7. L paths cost L times one (Mironov 2017, Prop. 1).
+    scale = 0 is a plain Gaussian mechanism: alpha (Delta_n/eta)^2/2 at every order; scale =
+    noise_scale = 0 costs `inf`. Source: arXiv:2606.17995 v1, Theorem 3.1 and Prop. 2, with the
+    covariance term of docs/mathematics.md, section 7. L paths cost L times one (Mironov 2017, Prop.
+    1).
 
     Parameters
     ----------

@@ -10,8 +10,9 @@ from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SpectralStatisticsDesign, fixed_design
 from dpgp_core.spectral.ball import Ball
 
-Columns = Literal["apart", "together"]
-"""How the columns of an atlas are read."""
+Columns = Literal["likelier", "apart"]
+"""How the columns of an atlas are read: by themselves or beside each other, whichever the released sums make
+likelier; or each by itself whatever they say."""
 
 CLIP = 1.6
 """Clip bound of each column that an atlas reckons with, in standard deviations of its records."""
@@ -32,8 +33,6 @@ class AtlasDesign(SpectralStatisticsDesign):
     radius: float = 1.0  # the longest vector of responses that a record may have, response units
     # whether the records that have each column are counted apart: some columns are missing in some records
     presence: bool = False
-    # "apart": each column is read by itself; "together": beside all others, where the released sums say that
-    # this pays
     reading: Columns = "apart"
 
     def __post_init__(self) -> None:

@@ -80,10 +80,11 @@ def _read_layers(
     """Each column as a release of it alone with this noise; readings share all but the sums."""
     seen, beside = [layer.sums for layer in layers], None
     alone = each_belief(plan, layers[0], known)
-    if design.reading == "together" and len(layers) > 1:
+    if design.reading == "likelier" and len(layers) > 1:
         beside = together(plan, alone, seen)
     if maps is None:
         maps = RANGE_DRAWS if design.paths > 1 else 0
+    read_by = partial(unseen_by, design)
     for column, layer in enumerate(layers):
         if beside is not None:
             under = beside[column]
@@ -91,7 +92,6 @@ def _read_layers(
             under = each_belief(plan, layer, known)
         else:
             under = tuple(replace(each, seen=layer.sums) for each in alone)
-        read_by = partial(unseen_by, design)
         yield read_sums(plan, layer, known, read_by, paths, entropy, maps=maps, under=under)
 
 
@@ -99,6 +99,8 @@ def read_atlas_again(
     design: AtlasDesign, facts: PublicFacts, kept: Sequence[KeptSums]
 ) -> tuple[Released, ...]:
     """Mean and deviation of every layer, as a release stated them, from the sums of all layers: free.
+
+    Layers that were read together, as the sums chose, have a `map_mean`.
 
     `facts` as for one column (`read_again`). Without paths. Raises InvalidValue if a layer is missing, or the
     sums were made with other features, another noise than the design's, or other counts for each layer.
@@ -179,7 +181,7 @@ def release_atlas(
     delta: float,
     *,
     presence: bool = False,
-    reading: Columns = "apart",
+    reading: Columns | None = None,
 ) -> tuple[Released, ...]:
     """Release the fields of several columns of private records, together (epsilon, delta)-private.
 
@@ -200,8 +202,9 @@ def release_atlas(
         The budget.
     presence : bool
         Whether values may be missing; then the records that have each column are counted apart.
-    reading : "apart" or "together"
-        Each column by itself, or beside all others where the released sums say that this pays.
+    reading : "likelier" or "apart", optional
+        Each column by itself or beside all others, whichever the released sums make likelier, or each by
+        itself. Columns with missing values are read apart, all others as is likelier, unless this says how.
 
     Returns
     -------
@@ -235,7 +238,8 @@ def release_atlas(
     refuse_bad_call(index, len(responses), "row of values", lattice.size, epsilon)
     facts = PublicFacts(lattice, n=max(1, index.size))
     design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence)
-    design = calibrated(replace(design, reading=reading), facts, Budget(epsilon, delta))
+    usual: Columns = "apart" if presence else "likelier"
+    design = calibrated(replace(design, reading=reading or usual), facts, Budget(epsilon, delta))
     ready = prepare_atlas(design, facts, index, responses)
     if not atlas_guarantee(design, facts).epsilon(delta).epsilon <= epsilon:
         raise NumericalFailure("this design does not keep the budget: choose a larger epsilon or delta.")

@@ -134,5 +134,15 @@ def _beside(
     basis = FieldBasis(rows - ((rows @ turned) * shorter) @ turned.T, reader.basis.rest)
     shift = reader.prior.deviation * (rows @ (turned @ mean))
     made = replace(plan, basis=basis, prior=reader.prior).reader(alone.counts)
-    known = plan.features.values.T @ (alone.counts.mean * shift)
-    return RateReading(made, sums - known, alone.counts, plan.nodes.spread(shift))
+    seen = sums - plan.features.values.T @ (alone.counts.mean * shift)
+    # E[z] = m + S^(1/2) w, and what the column's own sums say of z if it had no prior is S^(-1/2) w.
+    weights = made.weights(seen)
+    along = turned.T @ weights
+    whole = turned @ mean + weights - turned @ (shorter * along)
+    own = weights + turned @ (shorter / (1.0 - shorter) * along)
+    # Given its records y, z has precision P, and the map is P^-1 B' W y: others tell of z, not of the scatter
+    # y - z, so that E[map] = E[z] - P^-1 (E[z] - own), which is E[z] for S = 1 and m = 0.
+    root = reader.given_records(alone.counts)[0]
+    shown = whole - solve_lower(root, solve_lower(root, whole - own), transposed=True)
+    of_map = plan.nodes.spread(reader.prior.mean + reader.prior.deviation * (rows @ shown))
+    return RateReading(made, seen, alone.counts, plan.nodes.spread(shift), of_map)

@@ -1,1 +1,1 @@
-"""Audits: attacks on releases, the bounds on epsilon they prove, and how often stated sets are right."""
+"""Audits: attacks on releases, the epsilon they prove, and the coverage of stated sets."""

@@ -14,7 +14,7 @@ from dpgp_core.linalg import Floats
 
 @dataclass(frozen=True)
 class ErrorCounts:
-    """What a test did on fresh releases: it cried "in" `hits` of `members` and `alarms` of `others` times."""
+    """Errors of a test: "in" for `hits` of `members` and `alarms` of `others`, on fresh releases."""
 
     hits: int
     members: int
@@ -37,7 +37,7 @@ class ErrorCounts:
 
 
 def rate_below(successes: int, trials: int, failure: float) -> float:
-    """Lower confidence limit of a probability: wrong with probability at most `failure` (Clopper-Pearson)."""
+    """Lower confidence limit (Clopper-Pearson), wrong with probability at most `failure`."""
     from scipy.stats import beta  # half a second to import, for audits alone
 
     successes, trials = int(successes), whole("trials", trials)
@@ -45,18 +45,18 @@ def rate_below(successes: int, trials: int, failure: float) -> float:
 
 
 def rate_above(successes: int, trials: int, failure: float) -> float:
-    """Upper confidence limit of a probability: wrong with probability at most `failure` (Clopper-Pearson)."""
+    """Upper confidence limit (Clopper-Pearson), wrong with probability at most `failure`."""
     return 1.0 - rate_below(trials - successes, trials, failure)
 
 
 def epsilon_lower_bound(counts: ErrorCounts, delta: float, confidence: float = 0.95) -> float:
-    """Lower bound on every epsilon for which the mechanism could be (epsilon, delta)-private; 0 if none.
+    """Lower bound, at least 0, on every epsilon at which the mechanism can be private.
 
-    (epsilon, delta)-privacy forces TPR <= e^epsilon FPR + delta and, from the other side,
-    1 - FPR <= e^epsilon (1 - TPR) + delta, for every test (Wasserman and Zhou 2010; Kairouz, Oh, Viswanath
-    2015). The four rates are replaced by their confidence limits, each failing with probability at most
-    (1 - confidence)/4, so the returned number is wrong with probability at most 1 - confidence, provided the
-    test was fixed before these releases were drawn.
+    (epsilon, delta)-privacy forces TPR <= e^epsilon FPR + delta and, from the other side, 1 - FPR
+    <= e^epsilon (1 - TPR) + delta, for every test (Wasserman and Zhou 2010; Kairouz, Oh, Viswanath
+    2015). The four rates are replaced by their confidence limits, each failing with probability at
+    most (1 - confidence)/4, so the returned number is wrong with probability at most 1 -
+    confidence, provided the test was fixed before these releases were drawn.
     """
     delta, failure = open_unit("delta", delta), (1.0 - open_unit("confidence", confidence)) / 4.0
     sides = (
@@ -70,17 +70,19 @@ def epsilon_lower_bound(counts: ErrorCounts, delta: float, confidence: float = 0
 
 
 def count_errors(members: Floats, others: Floats, threshold: float) -> ErrorCounts:
-    """Count the errors of "score above threshold" on fresh releases with (m,) and without (k,) the target."""
+    """Count the errors of "score above threshold" with (m,) and without (k,) the target."""
     return ErrorCounts(
         int((members > threshold).sum()), members.size, int((others > threshold).sum()), others.size
     )
 
 
 def best_threshold(members: Floats, others: Floats, delta: float, least: int = 20) -> float:
-    """The threshold whose estimated rates prove most at `delta`; to be chosen on shadow releases only.
+    """The threshold whose estimated rates prove most at `delta`, for shadow releases only.
 
-    Looks from both sides at thresholds that leave at least `least` scores of (m,) and of (k,) beyond them.
+    Looks from both sides at thresholds that leave at least `least` scores of (m,) and of (k,)
+    beyond them.
     """
+    # Scores of both samples serve as thresholds; at most 2,000 of them are tried.
     pooled = np.sort(np.concatenate([members, others]))
     steps = np.unique(np.linspace(0, pooled.size - 1, min(pooled.size, 2000)).astype(np.int64))
     thresholds = pooled[steps]
@@ -88,6 +90,8 @@ def best_threshold(members: Floats, others: Floats, delta: float, least: int = 2
     alarms = others.size - np.searchsorted(np.sort(others), thresholds, side="right")
     wide = 2.0  # standard deviations by which a rate is distrusted while choosing
 
+    # Rates are moved against the attacker before the ratio is taken, so that a threshold in a far
+    # tail, with few scores, is not chosen for its luck.
     def proved(high: Floats, high_of: int, low: Floats, low_of: int) -> Floats:
         top = np.maximum((high - wide * np.sqrt(high)) / high_of - delta, 0.0)
         bottom = (low + wide * np.sqrt(low) + least / 4.0) / low_of

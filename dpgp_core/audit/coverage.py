@@ -1,7 +1,7 @@
 """Simulated coverage: how often inner and outer sets are right when the truth is known.
 
-Regularised posteriors are biased towards the prior mean, and one path knows little of its error: stated
-confidences are the paths' opinion of themselves. A simulation with known truth says what they are worth.
+Regularised posteriors are biased towards the prior mean, and one path knows little of its error, so
+stated confidences may be wrong. A simulation with known truth measures them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the products of a release were worth in `simulations` worlds."""
+    """Coverage of the products of a release in `simulations` worlds."""
 
-    inner: Share  # share in which every cell of the inner set truly lies on the asked side of the level
-    outer: Share  # share in which every cell that truly does lies in the outer set
-    both: Share  # share in which both hold
-    told: float  # mean share of the domain's cells called surely in or surely out
-    told_right: float  # mean share of those cells that are called rightly (1 where none is called)
+    inner: Share  # share of worlds in which every cell of the inner set is in the true set
+    outer: Share  # share of worlds in which the outer set contains the true set
+    both: Share  # share of worlds in which both hold
+    told: float  # mean share of the domain's cells that are decided, surely in or surely out
+    told_right: float  # mean share of the decided cells that are right (1 if no cell is decided)
     simulations: int
 
 
@@ -52,7 +52,7 @@ def simulated_coverage(
 ) -> Coverage:
     """Coverage of excursion products on one side of a level, over `simulations` worlds.
 
-    Raises InvalidValue if no simulation is asked for.
+    Raises InvalidValue for fewer than one simulation.
     """
     if simulations < 1:
         raise InvalidValue(f"at least one simulation is needed, got {simulations}.")

@@ -1,7 +1,7 @@
-"""The audit of one design: attack the worst-looking neighbours with the real sampler, compare with the proof.
+"""The audit of one design: an attack on bad neighbours with the real sampler, and the proof.
 
-A check, not a guarantee: a lower bound under the proved bound proves nothing about other neighbours; a lower
-bound above it proves that the sampler or the accountant is broken.
+A check, not a guarantee: a lower bound under the proved bound proves nothing about other
+neighbours; a lower bound above it proves that the sampler or the accountant is broken.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dpgp_core.releasing import PublicFacts
 
 
 def renyi_divergence(mean_a: Floats, cov_a: Floats, mean_b: Floats, cov_b: Floats, order: float) -> float:
-    """Exact D_order(N(mean_a, cov_a) || N(mean_b, cov_b)), order > 1; inf where infinite (Gil et al. 2013).
+    """Exact D_order(N(mean_a, cov_a) || N(mean_b, cov_b)), order > 1 (Gil et al. 2013).
 
     Means (k,), positive definite covariances (k, k). Source: paper, appendix A.
     """
@@ -64,17 +64,18 @@ class NormalLaw:
 
 
 CROWDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Core records beside the replaced ones, in units of the ridge squared."""
+"""Core records near the replaced ones, in units of the ridge squared."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two datasets that differ in one record: `first` has a record at cells[0], `second` at cells[1]."""
+    """Two datasets that differ in one record, at cells[0] in `first` and cells[1] in `second`."""
 
     first: CollapsedRecords
     second: CollapsedRecords
-    cells: tuple[int, int]  # where the two replaced records lie; equal when only a response is replaced
-    # exact Renyi divergence of one path's values at these cells, at the order it was sought for
+    # cells of the two replaced records; equal if only a response is replaced
+    cells: tuple[int, int]
+    # exact Renyi divergence of one path's values at these cells, at the order of the search
     divergence: float
 
     @property
@@ -86,9 +87,9 @@ class Pair:
 def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair:
     """The candidate pair with the largest exact divergence at a Renyi order > 1.
 
-    Without prior noise a path's values at the two replaced records' cells are sufficient: given them, the
-    rest of the path has the same law under both datasets. So the attack loses nothing by looking there only.
-    Raises InvalidValue for fewer than two records.
+    Without prior noise a path's values at the two replaced records' cells are sufficient: given
+    them, the rest of the path has the same law under both datasets. So the attack loses nothing by
+    looking there only. Raises InvalidValue for fewer than two records.
     """
     if n < 2:
         raise InvalidValue("an audit needs at least two records: one is replaced, one stays.")
@@ -128,9 +129,9 @@ def _places(prior: Prior, design: Design) -> Iterator[tuple[int, int]]:
     corner = _far_from(prior, (middle,))
     for x in dict.fromkeys((middle, corner)):
         distance = np.linalg.norm(centres - centres[x], axis=1)
-        wanted = [0.0, prior.lattice.spacing, *(factor * prior.lengthscale for factor in (0.5, 1.0, 2.0))]
-        others = [int(np.argmin(np.abs(distance - goal))) for goal in (*wanted, float(distance.max()))]
-        yield from ((x, other) for other in dict.fromkeys(others))
+        distances = [0.0, prior.lattice.spacing, *(factor * prior.lengthscale for factor in (0.5, 1.0, 2.0))]
+        partners = [int(np.argmin(np.abs(distance - goal))) for goal in (*distances, float(distance.max()))]
+        yield from ((x, other) for other in dict.fromkeys(partners))
 
 
 def _far_from(prior: Prior, cells: tuple[int, ...]) -> int:
@@ -140,14 +141,17 @@ def _far_from(prior: Prior, cells: tuple[int, ...]) -> int:
 
 
 def _cores(design: Design, n: int, x: int, other: int, park: int) -> Iterator[Rows]:
-    """Common cores of n - 1 records: crowds that pull against the replaced records, the rest parked away."""
+    """Common cores of n - 1 records: crowds that pull against the replaced records.
+
+    Records that are not in a crowd are parked at a far cell, where they change little.
+    """
     ridge = float(getattr(design, "ridge", 1.0))
     crowds = {min(round(factor * ridge**2), (n - 1) // 2) for factor in CROWDS}
     for near in sorted(crowds):
         for far in sorted(crowds) if x != other else (0,):
             for pull in (-1.0, 1.0):
-                rest = n - 1 - near - far
-                rows = [(x, near, -1.0), (other, far, pull), (park, rest, 0.0)]
+                parked = n - 1 - near - far
+                rows = [(x, near, -1.0), (other, far, pull), (park, parked, 0.0)]
                 yield [row for row in rows if row[1] > 0]
 
 
@@ -165,38 +169,38 @@ def _divergence(
     order: float,
 ) -> float:
     """The larger of the two directions' divergences."""
-    seen = sorted({where[cell] for cell in ends})
+    positions = sorted({where[cell] for cell in ends})
     laws = []
     for rows in data:
         count, pull = np.zeros(len(where)), np.zeros(len(where))
         for cell, number, response in rows:
             count[where[cell]] += number
             pull[where[cell]] += number * response
-        law = questions.law(design, covariance, count, pull, seen)
+        law = questions.law(design, covariance, count, pull, positions)
         if law is None:
             raise InvalidValue(f"The audit knows no law of {design.mechanism}: name the pair to attack.")
         laws.append(law)
-    one, two = laws
-    return max(renyi_divergence(*one, *two, order), renyi_divergence(*two, *one, order))
+    first, second = laws
+    return max(renyi_divergence(*first, *second, order), renyi_divergence(*second, *first, order))
 
 
 Sampler = Callable[[CollapsedRecords, int], Floats]
-"""(records, releases) -> (releases, L, k): what an attacker sees of each release at the watched places."""
+"""(records, releases) -> (releases, L, k): the numbers of each release at the watched places."""
 
 Report = Callable[[float, str], None]
 
 Claim = Callable[[float], EpsilonBound]  # delta -> the proved epsilon, as `Guarantee.epsilon`
 
 EXTRA_DELTAS = (1e-3, 1e-2, 1e-1)
-"""Deltas looked at besides the design's own: at a larger one, fewer releases suffice to catch a mistake."""
+"""Deltas tested as well: at a larger delta fewer releases suffice to find a mistake."""
 
 LEAST_TRIALS = 100
-PORTIONS = 8  # releases are drawn in so many portions, so that a cancel is heard soon
+PORTIONS = 8  # portions of the draws, so that a cancellation takes effect soon
 
 
 @dataclass(frozen=True)
 class AuditRow:
-    """At one delta: the proved upper bound, and the lower bound that the attack's success proves."""
+    """At one delta: the proved upper bound, and the lower bound that the attack proves."""
 
     delta: float
     proved: float
@@ -205,7 +209,7 @@ class AuditRow:
 
     @property
     def alarm(self) -> bool:
-        """The attack proves more leakage than the accountant admits."""
+        """Whether the attack proves more leakage than the accountant states."""
         return self.lower > self.proved
 
 
@@ -220,7 +224,7 @@ class DesignAudit:
 
     @property
     def alarm(self) -> bool:
-        """Some row's lower bound lies above the proved bound: do not release with this program."""
+        """Whether a row's lower bound exceeds the proved bound: do not release then."""
         return any(row.alarm for row in self.rows)
 
 
@@ -238,17 +242,18 @@ def audit_design(
     sampler: Sampler | None = None,
     report: Report | None = None,
 ) -> DesignAudit:
-    """Attack `design` on simulated neighbours of n records, the worst pair by default; reads nothing private.
+    """Attack `design` on simulated neighbours of n records, the worst pair by default.
 
-    `claim` is the guarantee under audit: delta -> epsilon. `trials` shadow releases, and as many fresh ones,
-    are drawn per dataset and share no random numbers. An honest mechanism raises a false alarm with
-    probability at most 1 - confidence. `sampler` draws releases, by default the program's own mechanism;
-    `report` is told (fraction, text) and may raise to cancel. Raises InvalidValue for too few trials or
-    records.
+    `claim` is the guarantee under audit: delta -> epsilon. `trials` shadow releases, and as many
+    fresh ones, are drawn per dataset and share no random numbers. An honest mechanism raises a
+    false alarm with probability at most 1 - confidence. `sampler` draws releases, by default the
+    program's own mechanism; `report` is called with (fraction, text) and may raise to cancel.
+    Raises InvalidValue for too few trials or records.
     """
     delta, trials = open_unit("delta", delta), whole("trials", trials)
     if trials < LEAST_TRIALS:
         raise InvalidValue(f"an audit needs at least {LEAST_TRIALS} releases, got {trials}.")
+    # The pair is searched at the Renyi order that gave the claim, where the proof is tightest.
     order = claim(delta).order
     pair = pair or worst_pair(design, prior, n, 2.0 if order is None else float(np.clip(order, 1.01, 50.0)))
     draw = sampler or own_sampler(design, prior, pair.watched, entropy)
@@ -269,12 +274,14 @@ def audit_design(
     laws = [NormalLaw.of(values.reshape(-1, values.shape[2])) for values in shadow]
     shadow_in, shadow_out = (_scores(values, laws) for values in shadow)
     fresh_in, fresh_out = [_scores(values, laws) for values in drawn(0.5, "Attacking fresh releases")]
+    # Thresholds come from shadow releases and errors from fresh ones, so no choice biases a limit;
+    # the confidence is divided among the deltas.
     deltas = tuple(dict.fromkeys((delta, *(value for value in EXTRA_DELTAS if value > delta))))
-    each = 1.0 - (1.0 - confidence) / len(deltas)
+    level = 1.0 - (1.0 - confidence) / len(deltas)
     rows = []
     for value in deltas:
         counts = count_errors(fresh_in, fresh_out, best_threshold(shadow_in, shadow_out, value))
-        rows.append(AuditRow(value, claim(value).epsilon, epsilon_lower_bound(counts, value, each), counts))
+        rows.append(AuditRow(value, claim(value).epsilon, epsilon_lower_bound(counts, value, level), counts))
     return DesignAudit(pair, tuple(rows), trials, confidence)
 
 

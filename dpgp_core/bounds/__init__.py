@@ -1,1 +1,1 @@
-"""Bounds: the registry, sensitivities, the certified suprema behind them, and the least noise they allow."""
+"""Bounds: the registry, sensitivities, certified suprema, and the least noise they allow."""

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
+import scipy  # loads its parts on first use: scipy.optimize takes long to import
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 
-_DOWN = 1.0 - 1e-9  # results are rounded down by so much, far more than what double precision loses
+# Results are rounded down by this factor, far more than double precision loses.
+_DOWN = 1.0 - 1e-9
 
 _STEPS, _NEWTON = 60, 60
 
 
 def contrast(mu: float) -> float:
-    """`kappa^2 = D/(1 - D/4)`, D the triangular discrimination of N(0, 1) and N(mu, 1), rounded upwards.
+    """`kappa^2 = D/(1 - D/4)`, D the triangular discrimination of N(0, 1) and N(mu, 1).
 
-    With `a = exp(-mu^2/8) E[1/cosh(mu Z/2)]`, `D = 4 (1 - a)` and `kappa^2 = 4 (1/a - 1)`. The trapezoidal
-    rule converges exponentially, and what double precision loses, below 1e-13, is taken off a.
+    With `a = exp(-mu^2/8) E[1/cosh(mu Z/2)]`, `D = 4 (1 - a)` and `kappa^2 = 4 (1/a - 1)`. The
+    trapezoidal rule converges exponentially, and what double precision loses, below 1e-13, is taken
+    off a.
     """
     mu = positive("mu", mu)
     step = 0.02 / max(1.0, mu)
@@ -36,14 +38,14 @@ def contrast(mu: float) -> float:
 def least_error(
     covariance: Floats, counts: Floats, scatter: float, mu: float, weights: Floats | None = None
 ) -> float:
-    """A lower bound on the weighted mean squared error of every estimate of a normal field, rounded down.
+    """A lower bound on the weighted mean squared error of every estimate of a normal field.
 
-    The field is N(mean, covariance) on N cells, records are its value at their cell plus independent noise of
-    deviation `scatter`, and an estimate may use everything that a release says which is mu-GDP when the
-    *value* of one record changes, and the places of all records besides. Under add-or-remove mu is twice the
-    release's own. `weights` (N,) of the cells' errors are scaled to sum 1; without them errors are averaged
-    over records. In squared units of the field. See docs/limit.md. Raises InvalidValue for shapes that
-    disagree or numbers out of range.
+    The field is N(mean, covariance) on N cells, records are its value at their cell plus
+    independent noise of deviation `scatter`. An estimate may use a release that is mu-GDP under a
+    change of the *value* of one record, and also the places of all records. Under add-or-remove mu
+    is twice that of the release. `weights` (N,) of the cells' errors are scaled to sum 1; without
+    them errors are averaged over records. The result is in squared units of the field. See
+    docs/limit.md. Raises InvalidValue for shapes that disagree or numbers out of range.
     """
     m = np.asarray(counts, dtype=np.float64)
     sigma, tau = np.asarray(covariance, dtype=np.float64), positive("scatter", scatter)
@@ -51,9 +53,9 @@ def least_error(
         raise InvalidValue("the covariance needs one row and one column for each count.")
     if not np.all(np.isfinite(m) & (m >= 0)) or not np.any(m > 0):
         raise InvalidValue("counts must be finite and not negative, and some must be positive.")
-    some = m > 0
-    root = np.sqrt(m[some]) / tau
-    scaled = root[:, None] * sigma[np.ix_(some, some)] * root
+    occupied = m > 0
+    root = np.sqrt(m[occupied]) / tau
+    scaled = root[:, None] * sigma[np.ix_(occupied, occupied)] * root
     power = 0.25 * float(m.sum()) * contrast(mu)
     if weights is None:
         return (
@@ -65,21 +67,22 @@ def least_error(
     if w.shape != m.shape or not np.all(np.isfinite(w) & (w >= 0)) or not w.sum() > 0:
         raise InvalidValue("weights must be finite and not negative, one for each cell, and not all zero.")
     w = w / w.sum()
-    across = np.linalg.solve(sigma[np.ix_(some, some)], sigma[some])  # field at the cells from the occupied
-    unseen = np.diag(sigma) - np.einsum("ij,ij->j", across, sigma[some])
+    # Regression of all cells on the occupied ones; `unseen` is the variance that it leaves.
+    across = np.linalg.solve(sigma[np.ix_(occupied, occupied)], sigma[occupied])
+    unseen = np.diag(sigma) - np.einsum("ij,ij->j", across, sigma[occupied])
     across = across / root[:, None]
     beyond = float(w @ np.maximum(unseen, 0.0))
     return (beyond + _least_weighted(scaled, (across * w) @ across.T, power)) * _DOWN
 
 
 def least_sum(variances: Floats, power: float) -> float:
-    """Least `sum s/(1 + s r)` over `0 <= r <= 1` with `(sum r)^2 <= power sum (r - r^2)`, rounded down.
+    """Least `sum s/(1 + s r)` over `0 <= r <= 1` with `(sum r)^2 <= power sum (r - r^2)`.
 
-    `variances` (k,) are s >= 0, prior variances in units of what all records without privacy leave; `power`
-    is `n kappa^2/4` for n records, infinite without privacy. For all eta >= 0 and t the dual `sum min_r [s/(1
-    + s r) + eta (power r^2 + (2 t - power) r)] - eta t^2` is a lower bound, since `(sum r)^2 >= 2 t sum r -
-    t^2`; the best pair is found by two nested roots, and what the inner minimum may miss, by convexity, is
-    taken off. So no failure to converge can overstate it.
+    `variances` (k,) are s >= 0, prior variances in units of the noise of all records;
+    `power` is `n kappa^2/4` for n records, infinite without privacy. For all eta >= 0 and t the
+    dual `sum min_r [s/(1 + s r) + eta (power r^2 + (2 t - power) r)] - eta t^2` is a lower bound,
+    since `(sum r)^2 >= 2 t sum r - t^2`; the best pair is found by two nested roots, and what the
+    inner minimum may miss, by convexity, is taken off. So no failure to converge can overstate it.
     """
     s = np.maximum(np.asarray(variances, dtype=np.float64), 0.0)
     free = float(np.sum(s / (1.0 + s)))
@@ -87,7 +90,8 @@ def least_sum(variances: Floats, power: float) -> float:
         return free * _DOWN
 
     def lowest(eta: float, t: float) -> Floats:
-        """(k,) minimisers: with u = 1 + s r, the positive root of `c3 u^3 + c2 u^2 = s^2`, from above."""
+        """(k,) minimisers: with u = 1 + s r, the positive root of `c3 u^3 + c2 u^2 = s^2`."""
+        # Newton from above: the cubic is convex there, so the iterates fall to the root.
         safe = np.maximum(s, 1e-300)
         c3, c2 = 2.0 * power * eta / safe, eta * (2.0 * t - power - 2.0 * power / safe)
         u = 1.0 + s
@@ -115,6 +119,7 @@ def least_sum(variances: Floats, power: float) -> float:
         t = sum_at(eta)
         r = lowest(eta, t)
         slope = eta * (2.0 * power * r + 2.0 * t - power) - np.square(s / (1.0 + s * r))
+        # A convex function is above its tangent, so the minimum is missed by at most this.
         missed = np.maximum(slope * r, -slope * (1.0 - r))
         value = s / (1.0 + s * r) + eta * r * (power * r + 2.0 * t - power)
         return float(np.sum(value - np.maximum(missed, 0.0)) - eta * t * t)
@@ -123,24 +128,24 @@ def least_sum(variances: Floats, power: float) -> float:
     if top == 0.0:
         return 0.0
     low, high = math.log(1e-18 * min(1.0, top * top / power)), math.log(1e3 * top * top * (1.0 + 1.0 / power))
-    found = [free]
+    bounds = [free]
     if slack(low) > 0.0 > slack(high):
-        found.append(dual(math.exp(scipy.optimize.brentq(slack, low, high, xtol=1e-7))))
+        bounds.append(dual(math.exp(scipy.optimize.brentq(slack, low, high, xtol=1e-7))))
     else:
-        found.append(dual(math.exp(low if slack(low) <= 0.0 else high)))
-    return max(found) * _DOWN
+        bounds.append(dual(math.exp(low if slack(low) <= 0.0 else high)))
+    return max(bounds) * _DOWN
 
 
 def _slack(r: Floats, power: float) -> float:
-    """By how much the condition of `least_sum` is broken."""
+    """The amount by which r violates the condition of `least_sum`."""
     return float(r.sum() ** 2 - power * np.sum(r - r * r))
 
 
 def _least_weighted(scaled: Floats, weight: Floats, power: float) -> float:
-    """Least `tr weight (scaled^-1 + R)^-1` over the same condition on the spectrum of R, rounded down.
+    """Least `tr weight (scaled^-1 + R)^-1` over the same condition on the spectrum of R.
 
-    The objective is convex: at any R0 its tangent, minimised over all R, is a lower bound. R0 follows the
-    minimiser (Frank and Wolfe), and the best bound is kept.
+    The objective is convex: at any R0 its tangent, minimised over all R, is a lower bound. R0
+    follows the minimiser (Frank and Wolfe), and the best bound is kept.
     """
     size = len(scaled)
     inverse = np.linalg.inv(scaled)
@@ -155,8 +160,8 @@ def _least_weighted(scaled: Floats, weight: Floats, power: float) -> float:
     best = float(np.sum(weight * np.linalg.inv(inverse + np.eye(size))))
     for _ in range(_STEPS):
         gain, vectors = np.linalg.eigh(slope)
-        powers, most = most_linear(gain, power)
-        best = max(best, value + float(np.sum(slope * r)) - most)
+        powers, largest = most_linear(gain, power)
+        best = max(best, value + float(np.sum(slope * r)) - largest)
         if value - best <= 1e-4 * value:
             break
         toward = (vectors * powers) @ vectors.T - r
@@ -167,7 +172,7 @@ def _least_weighted(scaled: Floats, weight: Floats, power: float) -> float:
 
 
 def most_linear(gain: Floats, power: float) -> tuple[Floats, float]:
-    """Maximiser (k,) of `sum gain r` under the condition of `least_sum`; an upper bound on the maximum."""
+    """Maximiser (k,) of `sum gain r` under the condition of `least_sum`, and a bound from above."""
     g = np.maximum(np.asarray(gain, dtype=np.float64), 0.0)
     if math.isinf(power) or not g.max() > 0:
         return np.ones(g.size), float(g.sum())

@@ -1,4 +1,4 @@
-"""The registry of bounds: what each proves under which condition, and the least noise that it allows."""
+"""The registry of bounds: what each proves under which condition, and the least noise it allows."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ _UP = 1.0 + 4.0 * np.finfo(np.float64).eps  # outward rounding of a handful of o
 
 
 def variance_bounds(n: int, ridge: ArrayLike, kappa: ArrayLike = 0.0) -> Floats:
-    """Vectorised `variance_bound`: `ridge` and `kappa` broadcast; InvalidValue for numbers out of range."""
-    others = whole("n", n) - 1
+    """Vectorised `variance_bound`; `ridge` and `kappa` broadcast. InvalidValue out of range."""
+    core_size = whole("n", n) - 1
     r2 = ridge_array(ridge) ** 2
     k = np.asarray(kappa, dtype=np.float64)
     if not np.all((k >= 0.0) & (k <= 1.0)):
         raise InvalidValue("kappa must lie in [0, 1]: it is a lower bound on the prior correlation.")
     # 1 - kappa^2 (n-1)/(n-1+r^2), written without cancellation for kappa near 1.
-    value = (1.0 - k) * (1.0 + k) + k * k * (r2 / (others + r2))
+    # 1 - k^2 (n-1)/(n-1+r^2), written so that nothing cancels for k near 1.
+    value = (1.0 - k) * (1.0 + k) + k * k * (r2 / (core_size + r2))
     return np.minimum(1.0, value * _UP)
 
 
 def variance_bound(n: int, ridge: float, kappa: float = 0.0) -> float:
-    """Upper bound V_n <= 1 - kappa^2 (n-1)/(n-1+r^2) on the core posterior variance, rounded upwards.
+    """Upper bound V_n <= 1 - kappa^2 (n-1)/(n-1+r^2) on the core posterior variance.
 
-    Exact when the prior has unit variance everywhere and attains kappa, its least correlation over the
-    domain, in [0, 1]; n >= 1 records, ridge r > 0, else InvalidValue. Source: arXiv:2606.17995 v1, Prop. 3;
-    docs/mathematics.md, section 1.
+    Exact when the prior has unit variance everywhere and attains kappa, its least correlation over
+    the domain, in [0, 1]; n >= 1 records, ridge r > 0, else InvalidValue. Source: arXiv:2606.17995
+    v1, Prop. 3; docs/mathematics.md, section 1.
     """
     return float(variance_bounds(n, ridge, kappa))
 
@@ -62,13 +63,13 @@ class Bound:
     """A named bound that can price a design."""
 
     name: str  # key in `BOUNDS`
-    source: str  # where its proof stands
+    source: str  # document or paper with its proof
     proved: bool  # false: for comparison only, can never back a release
     requires: str  # the condition on the prior (or the data) under which it holds
-    # S(alpha) for response bound 1, such that the mean term of one path's RDP is (alpha/2) S(alpha)/(sigma^2
-    # + eta^2). Called with orders (K,) and n, ridge, variance V_n and noise_share = eta^2/(sigma^2 + eta^2)
-    # in [0, 1]; `ridge` and `variance` may be arrays of one shape (...), the result is (..., K), `inf`
-    # outside the admissible orders alpha p < 1
+    # S(alpha) for response bound 1, such that the mean term of one path's RDP is (alpha/2)
+    # S(alpha)/(sigma^2 + eta^2). Called with orders (K,) and n, ridge, variance V_n and noise_share
+    # = eta^2/(sigma^2 + eta^2) in [0, 1]; `ridge` and `variance` may be arrays of one shape (...),
+    # the result is (..., K), `inf` outside the admissible orders alpha p < 1
     mean_shift: MeanShift
 
 
@@ -103,7 +104,7 @@ BOUNDS |= {
     name: Bound(name, "docs/joint-bound.md", True, _REQUIRES[classical], MEAN_SHIFTS[name])
     for name, classical in _JOINT.items()
 }
-"""Bounds by name. "rkhs" is not among them: it would need a norm that nobody knows."""
+"""Bounds by name. "rkhs" is left out: it needs a norm of the unknown field."""
 
 
 class BoundedPrior(Protocol):
@@ -116,9 +117,9 @@ class BoundedPrior(Protocol):
 
 
 def proved_bounds(facts: BoundedPrior, bound: str | None) -> tuple[str, ...]:
-    """Bounds to try for a prior: the one asked for, or every proved one that holds and that none dominates.
+    """Bounds to try for a prior: the named one, or every proved one that no other dominates.
 
-    Raises BoundRefused where the one asked for does not hold for the prior or is not proved.
+    Raises BoundRefused if the named bound does not hold for the prior or is not proved.
     """
     holding = tuple(name for name in facts.bounds if name in BOUNDS and BOUNDS[name].proved)
     if bound is None:
@@ -144,15 +145,17 @@ class Scales:
     Floats for one design, arrays for many: both of the shape of the designs.
     """
 
-    scale: float | Floats  # posterior scale sigma, response units, `inf` where the budget is infeasible
+    # posterior scale sigma, response units, `inf` where the budget is infeasible
+    scale: float | Floats
     noise_scale: float | Floats  # extra prior noise eta, response units
 
 
 def _least_total(epsilon: float, delta: float, shift: Floats, covariance: Floats, paths: int) -> Floats:
-    """Least total = sqrt(sigma^2 + eta^2) for curves shift, covariance (..., K) on `ORDERS`; `inf` if none.
+    """Least total = sqrt(sigma^2 + eta^2) for curves shift, covariance (..., K) on `ORDERS`.
 
-    At each order the budget allows paths (C + (alpha/2) S/total^2) <= epsilon - conversion cost, which is
-    linear in 1/total^2. The least over orders is nudged upwards until the forward computation agrees.
+    At each order the budget allows paths (C + (alpha/2) S/total^2) <= epsilon - conversion cost,
+    which is linear in 1/total^2. The least over orders is nudged upwards until the forward
+    computation agrees.
     """
     room = epsilon - conversion_cost(ORDERS, delta) - paths * covariance
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -173,10 +176,11 @@ def _least_total(epsilon: float, delta: float, shift: Floats, covariance: Floats
 def smallest_scale(
     epsilon: float, delta: float, *, ridge: float, variance: float, sensitivity: float, paths: int = 1
 ) -> float:
-    """The least posterior scale sigma whose `paths` paths cost at most `epsilon` at `delta`, or `inf`.
+    """The least posterior scale sigma whose `paths` paths cost at most `epsilon` at `delta`.
 
-    epsilon > 0, delta in (0, 1), ridge r > 0, variance V_n in (0, 1], sensitivity > 0 (response units), else
-    InvalidValue. Closed form over `ORDERS`; feasible after rounding, and minimal on that grid to about 1e-12.
+    epsilon > 0, delta in (0, 1), ridge r > 0, variance V_n in (0, 1], sensitivity > 0 (response
+    units), else InvalidValue. Closed form over `ORDERS`; feasible after rounding, and minimal on
+    that grid to about 1e-12.
     """
     epsilon, delta, paths = positive("epsilon", epsilon), open_unit("delta", delta), whole("paths", paths)
     p = leverage(ridge, variance)
@@ -195,21 +199,24 @@ def smallest_scale_for(
     paths: int = 1,
     noise_share: float = 0.0,
 ) -> Scales:
-    """The least noise under a named bound, for one design or for arrays of (ridge, kappa) that broadcast.
+    """The least noise under a named bound, for one design or for arrays (ridge, kappa).
 
-    Arguments as in `smallest_scale` and `variance_bound`; responses are clipped to [-1, 1]. `noise_share`,
-    eta^2/(sigma^2 + eta^2) in [0, 1), is the share of extra prior noise in the released variance. Raises
-    InvalidValue for numbers out of range.
+    The arrays broadcast to the shape of the result.
+
+    Arguments as in `smallest_scale` and `variance_bound`; responses are clipped to [-1, 1].
+    `noise_share`, eta^2/(sigma^2 + eta^2) in [0, 1), is the share of extra prior noise in the
+    released variance. Raises InvalidValue for numbers out of range.
     """
     epsilon, delta, paths = positive("epsilon", epsilon), open_unit("delta", delta), whole("paths", paths)
     if not 0.0 <= noise_share < 1.0:
         raise InvalidValue("noise_share must lie in [0, 1): for a share of 1 no scale is left.")
-    chosen = BOUNDS[bound] if isinstance(bound, str) else bound
+    proved = BOUNDS[bound] if isinstance(bound, str) else bound
     ridges, kappas = np.broadcast_arrays(ridge_array(ridge), np.asarray(kappa, dtype=np.float64))
     variances = variance_bounds(n, ridges, kappas)
-    # The share that a guarantee recovers from the two rounded scales is a few ulps lower, which costs more.
+    # The share that a guarantee recovers from the two rounded scales is a few ulps lower, which
+    # costs more.
     charged = noise_share * (1.0 - 2.0**-46)
-    shift = chosen.mean_shift(ORDERS, n=n, ridge=ridges, variance=variances, noise_share=charged)
+    shift = proved.mean_shift(ORDERS, n=n, ridge=ridges, variance=variances, noise_share=charged)
     covariance = covariance_term(ORDERS, leverage(ridges, variances, charged))
     total = _least_total(epsilon, delta, shift, covariance, paths)
     up = 1.0 + 2.0**-48  # rounding in the split must not lose any of the total

@@ -1,4 +1,4 @@
-"""Upper bounds on Delta_n, the largest distance between posterior means of neighbouring datasets."""
+"""Upper bounds on Delta_n, the largest distance between posterior means of neighbours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _ROUNDS = 3
 
 
 def root_phi(r2: Floats, variance: Floats) -> Floats:
-    """Upper bound on sqrt(Phi_n) = max over 0 < v <= V of sqrt(v)/(v + r^2), for r^2 and V of one shape.
+    """Upper bound on sqrt(Phi_n) = max over 0 < v <= V of sqrt(v)/(v + r^2), for r^2 and V of one
+    shape.
 
     1/(2r) if V >= r^2, else sqrt(V)/(V + r^2); docs/mathematics.md, section 1.
     """
@@ -27,7 +28,8 @@ def root_phi(r2: Floats, variance: Floats) -> Floats:
 
 
 def _separate_cells(low: Floats, high: Floats, r2: Floats, growth: Floats) -> Floats:
-    """Theorem A's objective on cells low <= v <= high, from above: each unimodal factor at its largest."""
+    """Upper bounds of Theorem A's objective on cells low <= v <= high."""
+    # Each of the two factors is unimodal: its largest value is at an end or at its peak.
     weight = np.where((low < r2) & (r2 < high), 0.5 / np.sqrt(r2), 0.0)
     weight = np.maximum(weight, np.maximum(np.sqrt(low) / (low + r2), np.sqrt(high) / (high + r2)))
     spread = np.maximum(low * (1.0 - low), high * (1.0 - high))
@@ -36,10 +38,11 @@ def _separate_cells(low: Floats, high: Floats, r2: Floats, growth: Floats) -> Fl
 
 
 def separate_supremum(others: float, r2: Floats, variance: Floats) -> Floats:
-    """(B,) upper bounds, at most 0.01 % above it, on the supremum that Theorem A needs of n - 1 others.
+    """(B,) upper bounds, at most 0.01 % above it, on the supremum of Theorem A for n - 1 others.
 
-    It is that of (1 + sqrt(others v (1-v))/r) sqrt(v)/(v + r^2) over 0 < v <= V. A partition of (0, V] in log
-    v whose cells are bounded from above; those that can still hold the supremum are partitioned again.
+    The objective is (1 + sqrt(others v (1-v))/r) sqrt(v)/(v + r^2) over 0 < v <= V. A partition of
+    (0, V] in log v whose cells are bounded from above; those that can still hold the supremum are
+    partitioned again.
     """
     r2, variance = r2[:, None], variance[:, None]
     growth = np.sqrt(others / r2)
@@ -65,7 +68,8 @@ def separate_supremum(others: float, r2: Floats, variance: Floats) -> Floats:
 
 
 _UP = 1.0 + 1e-14
-_SWEEP = 8  # designs certified together: enough to share the overhead, few enough to stay in the cache
+# Designs certified together: they share the overhead and still fit into the cache.
+_SWEEP = 8
 
 
 class SensitivityBound(float):
@@ -102,48 +106,48 @@ SOURCES = {
 # Vectorised bounds for response bound 1: (n - 1, r^2 (B,), V_n (B,)) -> Delta_n (B,).
 
 
-def _triangle(others: int, r2: Floats, variance: Floats) -> Floats:
-    return 2.0 * (1.0 + np.sqrt(others / r2)) * root_phi(r2, variance) * _UP
+def _triangle(core_size: int, r2: Floats, variance: Floats) -> Floats:
+    return 2.0 * (1.0 + np.sqrt(core_size / r2)) * root_phi(r2, variance) * _UP
 
 
-def _paper_code(others: int, r2: Floats, variance: Floats) -> Floats:
-    return _triangle(others, r2, variance) * math.sqrt(0.5)
+def _paper_code(core_size: int, r2: Floats, variance: Floats) -> Floats:
+    return _triangle(core_size, r2, variance) * math.sqrt(0.5)
 
 
-def _separate(others: int, r2: Floats, variance: Floats) -> Floats:
-    return 2.0 * separate_supremum(others, r2, variance)
+def _separate(core_size: int, r2: Floats, variance: Floats) -> Floats:
+    return 2.0 * separate_supremum(core_size, r2, variance)
 
 
 _CERTIFIED: dict[tuple[int, float, float], float] = {}
 _CERTIFIED_LIMIT = 100_000
 
 
-def _sharp(others: int, r2: Floats, variance: Floats) -> Floats:
-    if others == 0:  # no core, no core mean: the supremum is at c = v = v'
+def _sharp(core_size: int, r2: Floats, variance: Floats) -> Floats:
+    if core_size == 0:  # no core, no core mean: the supremum is at c = v = v'
         return 2.0 * root_phi(r2, variance)
-    keys = [(others, *pair) for pair in zip(r2.tolist(), variance.tolist(), strict=True)]
-    known = {key: _CERTIFIED[key] for key in keys if key in _CERTIFIED}
-    missing = [key for key in dict.fromkeys(keys) if key not in known]
+    keys = [(core_size, *pair) for pair in zip(r2.tolist(), variance.tolist(), strict=True)]
+    suprema = {key: _CERTIFIED[key] for key in keys if key in _CERTIFIED}
+    missing = [key for key in dict.fromkeys(keys) if key not in suprema]
     for start in range(0, len(missing), _SWEEP):
         part = missing[start : start + _SWEEP]
         pairs = np.array([key[1:] for key in part])
-        known.update(zip(part, sharp_supremum(others, pairs[:, 0], pairs[:, 1]).tolist(), strict=True))
+        suprema.update(zip(part, sharp_supremum(core_size, pairs[:, 0], pairs[:, 1]).tolist(), strict=True))
     if len(_CERTIFIED) < _CERTIFIED_LIMIT:
-        _CERTIFIED.update((key, known[key]) for key in missing)
-    return np.array([known[key] for key in keys])
+        _CERTIFIED.update((key, suprema[key]) for key in missing)
+    return np.array([suprema[key] for key in keys])
 
 
-def _constant(others: int, r2: Floats, variance: Floats) -> Floats:
+def _constant(core_size: int, r2: Floats, variance: Floats) -> Floats:
     """2 M sqrt(n-1+r^2)/(r (n+r^2)), for the kernel that is 1 everywhere."""
-    return 2.0 * np.sqrt((others + r2) / r2) / (others + 1.0 + r2) * (_UP + 0.0 * variance)
+    return 2.0 * np.sqrt((core_size + r2) / r2) / (core_size + 1.0 + r2) * (_UP + 0.0 * variance)
 
 
-def _maximum_principle(others: int, r2: Floats, variance: Floats) -> Floats:
+def _maximum_principle(core_size: int, r2: Floats, variance: Floats) -> Floats:
     return 2.0 * math.sqrt(2.0) * root_phi(r2, variance) * _UP
 
 
-def _rkhs(others: int, r2: Floats, variance: Floats) -> Floats:
-    """B V_n/(V_n + r^2) if every response is f(x) for one fixed f with RKHS norm at most B: an assumption."""
+def _rkhs(core_size: int, r2: Floats, variance: Floats) -> Floats:
+    """B V_n/(V_n + r^2), assuming that responses are f(x) for a fixed f of RKHS norm at most B."""
     return variance / (variance + r2) * _UP
 
 
@@ -164,8 +168,8 @@ PROVED = {name: name != "paper-code" for name in _FORMULAS}
 def sensitivity_bounds(name: str, n: int, ridge: ArrayLike, variance: ArrayLike) -> Floats:
     """Vectorised bounds `name` on Delta_n for n records and response bound (or RKHS norm) 1.
 
-    `ridge` > 0 and `variance`, V_n in (0, 1], broadcast to the shape of the result. Raises InvalidValue if a
-    number is out of its range.
+    `ridge` > 0 and `variance`, V_n in (0, 1], broadcast to the shape of the result. Raises
+    InvalidValue if a number is out of its range.
     """
     ridges, variances = np.broadcast_arrays(ridge_array(ridge), variance_array(variance))
     flat = _FORMULAS[name](whole("n", n) - 1, ridges.ravel() ** 2, variances.ravel())
@@ -188,9 +192,9 @@ def sensitivity_triangle(
 ) -> SensitivityBound:
     """Upper bound 2 M (1 + sqrt(n-1)/r) sqrt(Phi_n) on Delta_n: any kernel with k(x,x) <= 1.
 
-    Delta_n is the largest distance between posterior means of neighbouring datasets of n records, for the
-    ridge r > 0, the variance V_n in (0, 1] and responses of at most M > 0, response units, else InvalidValue.
-    Proved (arXiv:2606.17995 v1, Lemma B.1).
+    Delta_n is the largest distance between posterior means of neighbouring datasets of n records,
+    for the ridge r > 0, the variance V_n in (0, 1] and responses of at most M > 0, response units,
+    else InvalidValue. Proved (arXiv:2606.17995 v1, Lemma B.1).
     """
     return _bound("triangle", n, ridge, variance, response_bound)
 
@@ -200,17 +204,18 @@ def sensitivity_separate(
 ) -> SensitivityBound:
     """Theorem A: 2 M sup over v <= V_n of (1 + sqrt((n-1) v (1-v))/r) sqrt(v)/(v+r^2), certified.
 
-    An upper bound on Delta_n for any kernel with k(x,x) <= 1. Arguments as in `sensitivity_triangle`.
-    Proved (docs/mathematics.md, section 6).
+    An upper bound on Delta_n for any kernel with k(x,x) <= 1. Arguments as in
+    `sensitivity_triangle`. Proved (docs/mathematics.md, section 6).
     """
     return _bound("separate", n, ridge, variance, response_bound)
 
 
 def sensitivity_sharp(n: int, ridge: float, variance: float, response_bound: float = 1.0) -> SensitivityBound:
-    """Theorem A+: the two replaced records treated together, certified from above. The generic default.
+    """Theorem A+: the two replaced records treated together, certified from above. The generic
+    default.
 
-    An upper bound on Delta_n for any kernel with k(x,x) <= 1. Arguments as in `sensitivity_triangle`.
-    Proved (docs/mathematics.md, section 6).
+    An upper bound on Delta_n for any kernel with k(x,x) <= 1. Arguments as in
+    `sensitivity_triangle`. Proved (docs/mathematics.md, section 6).
 
     Examples
     --------
@@ -236,10 +241,12 @@ def sensitivity_paper_code(
 def sensitivity_maximum_principle(
     ridge: float, variance: float, response_bound: float = 1.0
 ) -> SensitivityBound:
-    """Theorem B: 2 sqrt(2) M sqrt(Phi_n) for priors whose precision is a symmetric M-matrix, whatever n.
+    """Theorem B: 2 sqrt(2) M sqrt(Phi_n) for priors whose precision is a symmetric M-matrix,
+    whatever n.
 
-    An upper bound on Delta_n; false for general kernels, among them the exponential one in the plane: see
-    `Bound.requires`. Arguments as in `sensitivity_triangle`. Proved (docs/mathematics.md, section 8).
+    An upper bound on Delta_n; false for general kernels, among them the exponential one in the
+    plane: see `Bound.requires`. Arguments as in `sensitivity_triangle`. Proved
+    (docs/mathematics.md, section 8).
     """
     return _bound("maximum-principle", 1, ridge, variance, response_bound)
 

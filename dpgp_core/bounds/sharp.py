@@ -1,4 +1,4 @@
-"""The certified supremum of Theorem A+: branch and bound over boxes, for many designs in one sweep."""
+"""The certified supremum of Theorem A+: branch and bound over boxes, for many designs at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from dpgp_core.bounds.sharp_objective import FLAT, ROUNDING, upper_bounds, value
 from dpgp_core.linalg import Floats, Ints
 
-_TOLERANCE = 1e-3  # the certified value stands this much (relative) above the best point found
+_TOLERANCE = 1e-3  # relative distance of the certified value above the best point
 _CELL = 0.3  # first width of a box in every coordinate
 _MAX_ROUNDS = 60
 _MAX_BOXES = 400_000
@@ -37,9 +37,10 @@ def _best_on_diagonal(r2: Floats, growth: Floats, top: Floats) -> Floats:
 
 
 def _first_boxes(r2: float, growth: float, top: float, best: float) -> tuple[Floats, Floats]:
-    """Boxes (3, n) and half widths covering all pairs that can exceed `best`; the rest is ruled out here."""
+    """Boxes (3, n) and half widths that cover all pairs that can exceed `best`."""
     knee = min(0.5 * float(np.log(r2)), top)
-    # Small v: the objective is at most 2 a g + growth sqrt(2) x with both factors increasing up to the knee.
+    # Small v: the objective is at most 2 a g + growth sqrt(2) x with both factors increasing up to
+    # the knee.
     start = knee - 0.5 * np.arange(200)
     v = np.exp(2.0 * start)
     bottom = float(start[np.argmax((2.0 * np.sqrt(v) + 1.4143 * growth * v) / (v + r2) < best * 0.999)])
@@ -70,32 +71,33 @@ def _tail(r2: float, growth: float, bottom: float, top: float, reach: float) -> 
     peak = 0.5 / np.sqrt(r2)
     a = np.where((low**2 < r2) & (high**2 > r2), peak, np.maximum(low / (low**2 + r2), high / (high**2 + r2)))
     b = np.where(h**2 < r2, h / (h**2 + r2), peak)
-    rest = x * x * (1.0 - low * low) + 2.0 * x * y + high * h * x * x
-    return float(np.max(a + b + growth * np.sqrt(rest)) * (1.0 + ROUNDING))
+    remainder = x * x * (1.0 - low * low) + 2.0 * x * y + high * h * x * x
+    return float(np.max(a + b + growth * np.sqrt(remainder)) * (1.0 + ROUNDING))
 
 
 def _split(box: Floats, half: Floats, looseness: Floats, owner: Ints) -> tuple[Floats, Floats, Ints]:
     """Halve every box in the directions that make its bound loose."""
     cut = looseness >= 0.5 * looseness.max(axis=0)
     for i in range(3):
-        both = cut[i]
+        halved = cut[i]
         half = half.copy()
-        half[i, both] *= 0.5
+        half[i, halved] *= 0.5
         shift = np.zeros_like(box)
-        shift[i, both] = half[i, both]
-        box = np.concatenate([box - shift, (box + shift)[:, both]], axis=1)
-        half = np.concatenate([half, half[:, both]], axis=1)
-        owner = np.concatenate([owner, owner[both]])
-        cut = np.concatenate([cut, cut[:, both]], axis=1)
+        shift[i, halved] = half[i, halved]
+        box = np.concatenate([box - shift, (box + shift)[:, halved]], axis=1)
+        half = np.concatenate([half, half[:, halved]], axis=1)
+        owner = np.concatenate([owner, owner[halved]])
+        cut = np.concatenate([cut, cut[:, halved]], axis=1)
     return box, half, owner
 
 
 def sharp_supremum(others: int, r2: Floats, variance: Floats) -> Floats:
-    """(B,) certified upper bounds on the supremum of Theorem A+ for n - 1 >= 1 others and response bound 1.
+    """(B,) certified upper bounds on the supremum of Theorem A+ for n - 1 >= 1 others.
 
-    A target a little above the best value found is certified by showing, box by box, that nothing exceeds it.
-    Boxes are halved until all are ruled out; what remains at the limit of work raises the result instead, so
-    the answer is an upper bound in every case. See docs/mathematics.md, section 6.
+    Responses are bounded by 1. A target a little above the best value is certified by showing, box
+    by box, that nothing exceeds it. Boxes are halved until all are ruled out; those that remain at
+    the limit of work raise the result, which is an upper bound in every case. See
+    docs/mathematics.md, section 6.
     """
     growth, top = np.sqrt(others / r2), 0.5 * np.log(variance)
     best = _best_on_diagonal(r2, growth, top)
@@ -108,14 +110,16 @@ def sharp_supremum(others: int, r2: Floats, variance: Floats) -> Floats:
     for remaining in reversed(range(_MAX_ROUNDS)):
         bounds = upper_bounds(box, half, r2[owner], growth[owner], target[owner])
         alive = ~(bounds.upper <= target[owner])  # a NaN stays alive
-        # Where the objective cannot grow with f, the box's maximum is on its face of least f. That face is
-        # covered by a neighbour too, except at f = 0: so only boxes at f = 0 are kept, and only their face.
+        # Where the objective cannot grow with f, the box's maximum is on its face of least f. That
+        # face is covered by a neighbour too, except at f = 0: so only boxes at f = 0 are kept, and
+        # only their face.
         ground = box[1] - half[1] < FLAT
         alive &= ~bounds.falls | ground
         flat = bounds.falls & ground
         box[1, flat] = half[1, flat] = 0.0
         if remaining == 0 or np.count_nonzero(alive) > _MAX_BOXES:
-            # Out of work: what is left decides, and what could not be computed counts as unbounded.
+            # Out of work: the remaining boxes raise the result, and a bound that is NaN counts as
+            # infinite.
             np.maximum.at(target, owner[alive], np.nan_to_num(bounds.upper[alive], nan=np.inf))
             break
         box, half, owner = _split(box[:, alive], half[:, alive], bounds.looseness[:, alive], owner[alive])

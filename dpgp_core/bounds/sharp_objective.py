@@ -1,9 +1,10 @@
 """Theorem A+'s objective: its value at points, and certified upper bounds of it over boxes.
 
 The two replaced records enter through their core variances v = g^2 >= v' = h^2 and the angle with
-cos(angle) = c/(g h). Coordinates are (m, f, angle) with g = exp(m + f), h = exp(m - f), f >= 0. The objective
-is even in f, so slopes in f are kept as f times a ratio that stays meaningful at f = 0. In the notation of
-docs/mathematics.md, section 6, with x = a v, y = b v', k = x/y, S = sin^2, rho = cos, D = x - y, u = g h,
+cos(angle) = c/(g h). Coordinates are (m, f, angle) with g = exp(m + f), h = exp(m - f), f >= 0. The
+objective is even in f, so slopes in f are kept as f times a ratio that stays meaningful at f = 0.
+In the notation of docs/mathematics.md, section 6, with x = a v, y = b v', k = x/y, S = sin^2, rho =
+cos, D = x - y, u = g h,
 
     first^2                   =  (a g)^2 + (b h)^2 + 2 (a g)(b h) rho
     E = tr(J K0) - (s + R)/2  =  S x y K,      K = 2 + eta - u (sqrt(M) + sqrt(P))^2 / 4
@@ -11,10 +12,12 @@ docs/mathematics.md, section 6, with x = a v, y = b v', k = x/y, S = sin^2, rho 
     P = 2 cosh(2f) + 2 rho + zeta + eta bend_p,            bend_p = 2 rho^2 cosh(2f) + 2 rho
     eta = (k - 1)^2/(k S),   zeta = (k - 1)(e^(2f) - e^(-2f)/k)
 
-an exact rewriting (u M and u P are s -+ 2 G_12 over S x y) whose terms do not cancel; a test compares it with
-the matrices. The objective is first + growth sqrt(E) with growth = sqrt(n - 1)/r, for response bound 1.
+an exact rewriting (u M and u P are s -+ 2 G_12 over S x y) whose terms do not cancel; a test
+compares it with the matrices. The objective is first + growth sqrt(E) with growth = sqrt(n - 1)/r,
+for response bound 1.
 
-Interval arithmetic throughout: an array of shape (2, n) is [lo, hi] of numbers >= 0 unless said to be signed.
+Interval arithmetic throughout: an array of shape (2, n) is [lo, hi] of numbers >= 0 unless said to
+be signed.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ import numpy as np
 from dpgp_core.linalg import Bools, Floats
 
 ROUNDING = 1e-11
-"""Relative outward slack. Each formula is a short chain of sums and products that loses less than 1e-13 of
-its largest term, and each difference is given slack in proportion to that term."""
+"""Relative outward slack. Each formula is a short chain of sums and products that loses less than
+1e-13 of its largest term, and each difference is given slack in proportion to that term."""
 FLAT = 1e-9  # an f below this counts as 0, and its box is taken to reach f = 0
 _HUGE = 1e30
 
@@ -47,9 +50,9 @@ def _minus(interval: Floats) -> Floats:
     return -interval[::-1]
 
 
-def _meet(one: Floats, other: Floats) -> Floats:
+def _meet(first: Floats, second: Floats) -> Floats:
     """Two enclosures of the same numbers make a narrower one."""
-    return np.stack([np.maximum(one[0], other[0]), np.minimum(one[1], other[1])])
+    return np.stack([np.maximum(first[0], second[0]), np.minimum(first[1], second[1])])
 
 
 def parts(point: Floats, r2: Floats) -> tuple[Floats, Floats, Floats]:
@@ -68,16 +71,14 @@ def parts(point: Floats, r2: Floats) -> tuple[Floats, Floats, Floats]:
     below = c * (apart2 + 2.0 * rho_rest * g * h + zeta) + d * rho * (rho * apart2 - 2.0 * rho_rest * g * h)
     above = c * (v + w + cross + zeta) + d * (rho * rho * (v + w) + cross)
     size = d + 2.0 * c
-    rest = np.maximum(0.0, size - 0.25 * (np.sqrt(np.maximum(0.0, below)) + np.sqrt(above)) ** 2)
-    return np.sqrt(a * a + b * b + 2.0 * a * b * rho), rest, size
+    remainder = np.maximum(0.0, size - 0.25 * (np.sqrt(np.maximum(0.0, below)) + np.sqrt(above)) ** 2)
+    return np.sqrt(a * a + b * b + 2.0 * a * b * rho), remainder, size
 
 
 def value(point: Floats, r2: Floats, growth: Floats) -> Floats:
-    """The objective (...) at points (3, ...) as in `parts`, response bound 1; `growth` = sqrt(n -
-    1)/ridge.
-    """
-    first, rest, _ = parts(point, r2)
-    return first + growth * np.sqrt(rest)
+    """The objective (...) at points (3, ...) as in `parts`; `growth` = sqrt(n - 1)/ridge."""
+    first, remainder, _ = parts(point, r2)
+    return first + growth * np.sqrt(remainder)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,9 +192,10 @@ def _pieces(box: Floats, half: Floats, r2: Floats) -> _Pieces:
 def _monotone(q: _Pieces, r2: Floats, growth: Floats) -> Floats:
     """(n,) upper bounds with each monotone factor at its worst end.
 
-    With c = S x y and d = D^2, E = d (1 - u rho^2 cosh(2f)) + c (2 - u cosh(2f)) - u [c zeta + root]/2, where
-    root is the geometric mean of c M and c P, and the brackets are not negative where v <= 1. Used as it
-    stands, and with c and d over u^2: then E is u^2 (lift - u steep), which may peak inside the box.
+    With c = S x y and d = D^2, E = d (1 - u rho^2 cosh(2f)) + c (2 - u cosh(2f)) - u [c zeta +
+    root]/2, where root is the geometric mean of c M and c P, and the brackets are not negative
+    where v <= 1. It is used in this form, and with c and d over u^2: then E is u^2 (lift - u
+    steep), which may peak inside the box.
     """
     lowest = q.cosh[0] * q.c2[0]
 
@@ -203,12 +205,12 @@ def _monotone(q: _Pieces, r2: Floats, growth: Floats) -> Floats:
 
     c, d = q.s2 * q.xy, q.gap * q.gap
     size = d[1] + 2.0 * c[1]
-    rest = size - q.u[0] * (d[1] * lowest + c[1] * q.cosh[0] + 0.5 * pair(c, d))
+    remainder = size - q.u[0] * (d[1] * lowest + c[1] * q.cosh[0] + 0.5 * pair(c, d))
     c, d = q.s2 * q.shared, (2.0 * r2 * q.sinh * q.shared) ** 2
     lift, steep = d[1] + 2.0 * c[1], d[1] * lowest + c[1] * q.cosh[0] + 0.5 * pair(c, d)
     crest = np.clip(lift / (1.5 * steep), q.u[0], q.u[1])
-    rest = np.maximum(0.0, np.minimum(rest, crest * crest * (lift - crest * steep)))
-    return np.asarray(q.first[1] * (1.0 + ROUNDING) + growth * np.sqrt(rest + ROUNDING * size))
+    remainder = np.maximum(0.0, np.minimum(remainder, crest * crest * (lift - crest * steep)))
+    return np.asarray(q.first[1] * (1.0 + ROUNDING) + growth * np.sqrt(remainder + ROUNDING * size))
 
 
 def _kappa_and_k(q: _Pieces) -> tuple[Floats, Floats]:
@@ -221,7 +223,8 @@ def _slopes_of_first(q: _Pieces) -> tuple[Floats, Floats, Floats]:
     over_first, cross = _inverse(q.first), q.rho * q.ab
     in_m = _times(q.a * q.a, 1.0 - 2.0 * q.x[::-1]) + _times(q.b * q.b, 1.0 - 2.0 * q.y[::-1])
     in_m = in_m + _times(cross, q.x_rest + q.y_rest - (q.x + q.y)[::-1])
-    # In f: the mean value, between the two records, of d/dt [(a g)^2 (1 - 2x)] = 2 (a g)^2 (1 - 6 x (1-x)).
+    # In f: the mean value, between the two records, of d/dt [(a g)^2 (1 - 2x)] = 2 (a g)^2 (1 - 6 x
+    # (1-x)).
     hull = np.stack([np.minimum(q.a[0], q.b[0]), np.maximum(q.a[1], q.b[1])])
     ends = np.stack([q.y[0], q.x[1]])
     bow = ends * (1.0 - ends)
@@ -231,10 +234,12 @@ def _slopes_of_first(q: _Pieces) -> tuple[Floats, Floats, Floats]:
 
 
 def _slopes_of_rest(q: _Pieces, kappa: Floats, big_k: Floats) -> tuple[Floats, Floats, Floats]:
-    """Signed slopes of E in m, in f (over f) and in the angle, over S x y, S x y and sin x y in turn."""
+    """Signed slopes of E in m, in f (over f) and in the angle, over S x y, S x y and sin x y in
+    turn."""
     k_inverse, over_sine = _inverse(q.k), _inverse(q.sine)
     ratio, over_ratio = q.root_m * _inverse(q.root_p), q.root_p * _inverse(q.root_m)
-    weight_m, weight_p = 0.25 * q.u * (1.0 + over_ratio), 0.25 * q.u * (1.0 + ratio)  # d kappa/dM, d kappa/dP
+    # d kappa/dM and d kappa/dP
+    weight_m, weight_p = 0.25 * q.u * (1.0 + over_ratio), 0.25 * q.u * (1.0 + ratio)
     weights = 0.25 * q.u * (2.0 + ratio + over_ratio)
     tilt = q.k_ratio * (k_inverse + k_inverse * k_inverse)  # (1 - 1/k^2)/f
     shrink = np.exp(-2.0 * q.f[::-1])
@@ -266,7 +271,7 @@ def _slopes_of_rest(q: _Pieces, kappa: Floats, big_k: Floats) -> tuple[Floats, F
 
 @dataclass(frozen=True, eq=False)
 class BoxBounds:
-    """What is certified about n boxes."""
+    """Certified statements on n boxes."""
 
     upper: Floats  # shape (n,), upper bounds of the objective over the part of the box with v <= 1
     looseness: Floats  # shape (3, n), how much each direction contributes to the bound's looseness
@@ -275,36 +280,38 @@ class BoxBounds:
 
 
 def upper_bounds(box: Floats, half: Floats, r2: Floats, growth: Floats, target: Floats) -> BoxBounds:
-    """Certified upper bounds (n,) of the objective over boxes in (m, f, angle): centre, half widths (3, n).
+    """Certified upper bounds (n,) of the objective over boxes in (m, f, angle): centre, half widths
+    (3, n).
 
-    The angle lies in [0, pi/2]; f below 0 is cut off. The smaller of two bounds: monotone factors at their
-    worst ends; the value at the centre plus half width times the largest slope (mean value form), which
-    converges quadratically. A box certified to lie below its target needs no sharper bound.
+    The angle lies in [0, pi/2]; f below 0 is cut off. The smaller of two bounds: monotone factors
+    at their worst ends; the value at the centre plus half width times the largest slope (mean value
+    form), which converges quadratically. A box certified below its target needs no sharper bound.
     """
     everything = _pieces(box, half, r2)
     upper = _monotone(everything, r2, growth)
     looseness, falls = half.copy(), np.zeros(upper.shape, dtype=np.bool_)
-    first, rest, size = parts(box, r2)
-    rest = rest + ROUNDING * size
-    smooth = ~(upper <= target) & (everything.root_m[0] > 0.0) & (everything.s2[0] > 0.0) & (rest > 0.0)
+    first, remainder, size = parts(box, r2)
+    remainder = remainder + ROUNDING * size
+    smooth = ~(upper <= target) & (everything.root_m[0] > 0.0) & (everything.s2[0] > 0.0) & (remainder > 0.0)
     if not np.any(smooth):
         return BoxBounds(upper, looseness, falls)
-    q, rest, growth, width = everything.where(smooth), rest[smooth], growth[smooth], half[:, smooth]
+    q, remainder, growth, width = everything.where(smooth), remainder[smooth], growth[smooth], half[:, smooth]
     kappa, big_k = _kappa_and_k(q)
     first_slopes, rest_slopes = _slopes_of_first(q), _slopes_of_rest(q, kappa, big_k)
-    # sqrt(E) lies below its tangent at the centre's E0, so first + growth (E0 + E)/(2 sqrt(E0)) is bounded
-    # instead, whose slopes need no lower bound of E.
-    tangent = 0.5 * growth / np.sqrt(rest)
+    # sqrt(E) is concave, hence at most its tangent at the centre's E0. So first + growth (E0 +
+    # E)/(2 sqrt(E0)) is bounded instead, whose slopes need no lower bound of E.
+    tangent = 0.5 * growth / np.sqrt(remainder)
     shares = (q.s2 * q.xy, q.s2 * q.xy, q.sine * q.xy)
     slopes = [
         in_first + tangent * _times(share, in_rest)
         for in_first, share, in_rest in zip(first_slopes, shares, rest_slopes, strict=True)
     ]
     slopes[1] = _times(q.f, slopes[1])
-    with np.errstate(divide="ignore", invalid="ignore"):  # big_k may touch 0: then nothing is certified
+    # big_k may reach 0: then nothing is certified.
+    with np.errstate(divide="ignore", invalid="ignore"):
         true_tangent = 0.5 * growth * q.sine * np.sqrt(q.xy * _inverse(big_k))
         falls[smooth] = first_slopes[1][1] + _times(true_tangent, rest_slopes[1])[1] <= 0.0
-    mean_value = first[smooth] + growth * np.sqrt(rest)
+    mean_value = first[smooth] + growth * np.sqrt(remainder)
     for i in range(3):
         mean_value = mean_value + width[i] * np.max(np.abs(slopes[i]), axis=0)
     useful = mean_value < 2.0 * upper[smooth]  # far from smooth, slopes do not say where to split

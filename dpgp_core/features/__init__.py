@@ -1,1 +1,2 @@
-"""Public features of a domain: what a record contributes to released sums, and the facts that price it."""
+"""Public features of a domain: what a record contributes to released sums, and the facts that price
+it."""

@@ -1,5 +1,5 @@
-"""Leading eigenpairs of a correlation matrix: their canonical form, the key under which they are kept, and a
-folder that keeps them and other public arrays between runs."""
+"""Leading eigenpairs of a correlation matrix: their canonical form, their cache key, and a folder
+that stores them and other public arrays between runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.priors.lattice import Lattice
 
-TIED = 1e-6  # entries, and lengths of rows, that differ by less of the largest one are taken for equal
+TIED = 1e-6  # entries, and lengths of rows, within this share of the largest count as equal
 
 SAME, FURTHER = 1e-9, 8
-"""Eigenvalues that differ by less of the largest one are taken for equal; so many beyond those that are asked
-for are looked at, so that none of a few equal ones is missing."""
+"""Eigenvalues within SAME of each other, as a share of the largest, count as equal. FURTHER
+eigenpairs beyond the requested number are computed, so that a group of equal eigenvalues is not cut
+in two."""
 
 _KEY = re.compile(r"[0-9a-f]{64}")
-VERSION = 2  # part of every key: raise it when the numbers a key stands for change
+VERSION = 2  # part of every key: raise it when the stored numbers change
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,29 +54,39 @@ class Eigenpairs:
         return int(self.variance.size)
 
     def with_columns(self, columns: Floats, share: float) -> Eigenpairs:
-        """Eigenpairs of the prior with public columns (M, k) of mean square 1 as a share, in (0, 1), of it.
+        """Eigenpairs of the prior if public columns (M, k) of mean square 1 explain a share of it.
 
-        With W = (sqrt(1 - share) U sqrt(values), sqrt(share/k) columns) the covariance is `W W^T`, whose
-        eigenvectors are W times those of the small matrix `W^T W`. It is scaled to the old mean variance.
+        The share is in (0, 1). With W = (sqrt(1 - share) U sqrt(values), sqrt(share/k) columns) the
+        covariance is `W W^T`, whose eigenvectors are W times those of the small matrix `W^T W`. It
+        is scaled to the old mean variance.
         """
+        # The covariance of the whole field W W^T is M x M, but its rank is at most Q + k: the small
+        # matrix W^T W has the same nonzero eigenvalues (docs/spectral-statistics.md, section 4,
+        # "Public columns").
         scale = np.sqrt(share / columns.shape[1] * float(self.variance.mean()))
-        joined = np.hstack([np.sqrt((1.0 - share) * self.values) * self.vectors, scale * columns])
-        values, turned = linalg.eigh(joined.T @ joined, check_finite=False)
+        factor = np.hstack([np.sqrt((1.0 - share) * self.values) * self.vectors, scale * columns])
+        values, turned = linalg.eigh(factor.T @ factor, check_finite=False)
         order = np.argsort(-values, kind="stable")
+        # A column within the span of the eigenvectors gives an eigenvalue of 0: dividing by its
+        # root fails.
         order = order[values[order] > 1e-10 * values.max()]
-        vectors = joined @ turned[:, order] / np.sqrt(values[order])
-        added = np.square(scale * columns).sum(axis=1)
-        variance = (1.0 - share) * self.variance + added
+        vectors = factor @ turned[:, order] / np.sqrt(values[order])
+        explained = np.square(scale * columns).sum(axis=1)
+        variance = (1.0 - share) * self.variance + explained
         return Eigenpairs(values[order], canonical(values[order], vectors), variance)
 
 
 def canonical(values: Floats, vectors: Floats) -> Floats:
-    """(M, Q) eigenvectors that depend on the matrix alone, however a computer rounds; values (Q,) in order.
+    """(M, Q) eigenvectors that depend on the matrix alone, not on rounding; values (Q,) in order.
 
-    The largest entry of each is positive, the first of several that are as large. Of equal eigenvalues, which
-    symmetric areas have, any rotation of their vectors would do: the first is the projection of the node that
-    lies most in their space, the next one that of what is left, and so on.
+    The largest entry of each eigenvector is positive; among entries of equal size the first
+    decides. Symmetric areas have equal eigenvalues, whose eigenvectors may be rotated freely: the
+    first vector is then the projection of the node with the largest share in their space, the next
+    one that of the node with the largest share in the remaining space, and so on.
     """
+    # Two machines must agree on the features: a curator prices the release by them and a reader
+    # rebuilds them from public geography. LAPACK fixes neither the sign of a vector nor the basis
+    # of a tied space.
     vectors = np.array(vectors)
     starts = np.flatnonzero(np.abs(np.diff(values, prepend=np.inf)) > SAME * np.abs(values).max())
     for first, end in zip(starts, [*starts[1:], values.size], strict=True):
@@ -88,19 +99,23 @@ def canonical(values: Floats, vectors: Floats) -> Floats:
 
 def _turned(space: Floats) -> Floats:
     """(M, k) the canonical basis of the space of k orthonormal columns."""
-    made, left = np.empty_like(space), np.eye(space.shape[1])
+    # Pivoted Gram-Schmidt on the nodes: the squared length of a row of `space @ left` is the node's
+    # share in the space that the earlier directions leave, and does not depend on the basis passed
+    # in.
+    basis, left = np.empty_like(space), np.eye(space.shape[1])
     for column in range(space.shape[1]):
         rows = space @ left
         length = np.square(rows).sum(axis=1)
         node = int((length >= (1.0 - TIED) * length.max()).argmax())
         direction = rows[node] / np.sqrt(length[node])
-        made[:, column] = space @ direction
+        basis[:, column] = space @ direction
         left -= np.outer(direction, direction)
-    return made
+    return basis
 
 
 def eigen_key(lattice: Lattice, prior: str, lengthscale: float, count: int) -> str:
-    """64 hex digits that name the eigenpairs of one prior on one lattice: a hash of public geography."""
+    """64 hex digits that name the eigenpairs of one prior on one lattice: a hash of public
+    geography."""
     graph = sparse.csr_matrix(lattice.adjacency)
     graph.sort_indices()
     text = f"eigenpairs {VERSION} {prior} {float(lengthscale).hex()} {count} {lattice.spacing.hex()}"
@@ -116,10 +131,11 @@ def eigen_key(lattice: Lattice, prior: str, lengthscale: float, count: int) -> s
 
 
 class FolderStore:
-    """Public arrays as files `KEY.npz` in a folder; one that is missing, damaged or misshapen counts as
+    """Public arrays as files `KEY.npz` in a folder; a missing, damaged or misshapen file counts as
     absent.
 
-    A wrong file harms no guarantee, only the map: features are priced by what they are.
+    A wrong file degrades the map but no guarantee: the price is computed from the features
+    themselves.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -133,8 +149,8 @@ class FolderStore:
     def arrays(self, key: str, names: tuple[str, ...]) -> tuple[Floats, ...] | None:
         path = self._path(key)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-                parts = tuple(np.asarray(kept[name]) for name in names)
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                parts = tuple(np.asarray(archive[name]) for name in names)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
         return None if any(part.dtype != np.float64 for part in parts) else parts
@@ -145,7 +161,7 @@ class FolderStore:
             self._folder.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self._folder, suffix=".part")
         except OSError:
-            return  # a cache that cannot be written costs time, nothing else
+            return  # without the cache the next run only takes longer
         try:
             with os.fdopen(handle, "wb") as file:
                 np.savez(file, allow_pickle=False, **arrays)

@@ -1,4 +1,5 @@
-"""Harmonics: smooth patterns of a domain's neighbour graph, one eigendecomposition for every prior on it."""
+"""Harmonics: smooth patterns of a domain's neighbour graph, one eigendecomposition for every prior
+on it."""
 
 from __future__ import annotations
 
@@ -17,18 +18,20 @@ from dpgp_core.linalg import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
 from dpgp_core.priors.lattice import Lattice, Prior, domain_adjacency
 
-PLACES = 9  # decimals, of the largest variance, to which variances along patterns that are equal agree
-VERSION = 3  # part of every key: raise it when the numbers a key stands for change
+PLACES = 9  # decimals, relative to the largest variance, to which equal variances agree
+VERSION = 3  # part of every key: raise it when the stored numbers change
 DENSE_NODES = 1_200
-"""Above this many nodes the smoothest patterns are found by Lanczos iteration: a few of many."""
+"""Above this number of nodes Lanczos iteration computes the smoothest patterns: a few of many."""
 
 SHIFT = -0.01
-"""Just below the smallest eigenvalue of the graph Laplacian, which is 0; the largest is about 12."""
+"""Just below the smallest eigenvalue of the graph Laplacian, which is 0; the largest is about
+12."""
 
 
 @dataclass(frozen=True, eq=False)
 class Harmonics:
-    """The Q smoothest eigenpairs of `-Laplace` on the M nodes of a domain, with reflecting edges."""
+    """The Q smoothest eigenpairs of `-Laplace` on the M nodes of a domain, with reflecting
+    edges."""
 
     values: Floats  # (Q,) smallest eigenvalues, squared wave numbers in 1/m^2, >= 0, not decreasing
     vectors: Floats  # (M, Q) orthonormal columns, one for each
@@ -50,30 +53,42 @@ class Harmonics:
 
     @cached_property
     def left_out(self) -> Floats:
-        """(M,) share of each node's variance, for white noise, that the kept vectors leave out."""
+        """(M,) share of each node's variance, for white noise, outside the span of the Q
+        vectors."""
         return np.asarray(np.maximum(1.0 - np.einsum("ij,ij->i", self.vectors, self.vectors), 0.0))
 
     def pairs(self, spectrum: Floats) -> Eigenpairs:
-        """These patterns as eigenpairs of a prior with variances (Q,) > 0 along them (`prior_spectrum`).
+        """These patterns as eigenpairs of a prior with variances (Q,) > 0 along them
+        (`prior_spectrum`).
 
-        What the kept patterns leave out of a node's variance is divided among nodes by their share of the
-        left-out white noise. Patterns of larger variance come first.
+        The patterns explain less than the whole variance; the remainder is divided among the nodes
+        in proportion to `left_out`. Patterns of larger variance come first.
         """
-        order = np.argsort(-np.round(spectrum / spectrum.max(), PLACES), kind="stable")  # equal ones stay
+        # Rounding makes equal variances equal, and a stable sort then leaves them in order of wave
+        # number: the order of the features must not depend on the last digits of a machine.
+        order = np.argsort(-np.round(spectrum / spectrum.max(), PLACES), kind="stable")
         variance = np.square(self.vectors) @ spectrum
-        rest = max(self.size - float(spectrum.sum()), 0.0)
+        remainder = max(self.size - float(spectrum.sum()), 0.0)
+        # A unit variance at each of M nodes sums to M, of which the patterns explain the sum of the
+        # spectrum.
         if self.left_out.sum() > 0:
-            variance = variance + rest * self.left_out / self.left_out.sum()
+            variance = variance + remainder * self.left_out / self.left_out.sum()
+        # Within a group that rounding made equal the spectrum may still rise by its last digits.
         values = np.minimum.accumulate(spectrum[order])
         return Eigenpairs(values, self.vectors[:, order], np.asarray(variance))
 
 
 def prior_spectrum(harmonics: Harmonics, prior: Prior) -> Floats:
-    """(Q,) variance of a prior field along each pattern: `diag(U^T C U)`, with unit variance at every node.
+    """(Q,) variance of a prior field along each pattern: `diag(U^T C U)`, with unit variance at
+    every node.
 
-    What the prior knows about two patterns together is left out: on a domain with an edge they are a little
-    correlated. A release is priced by its features, so only the map's quality depends on this.
+    Covariances between two patterns are ignored, although they are slightly correlated on a domain
+    with an edge. The price of a release depends on its features alone, so this affects only the
+    map's quality.
     """
+    # Harmonics diagonalise the covariance of a stationary prior on a domain without edge. With an
+    # edge they do so nearly, and one decomposition serves every prior (docs/spectral-statistics.md,
+    # section 3).
     correlation = prior.correlation()
     scale = 1.0 / np.sqrt(correlation.diagonal())
     scaled = scale[:, None] * harmonics.vectors
@@ -82,34 +97,44 @@ def prior_spectrum(harmonics: Harmonics, prior: Prior) -> Floats:
 
 
 def domain_harmonics(lattice: Lattice, count: int, store: FolderStore | None = None) -> Harmonics:
-    """The `count` smoothest harmonics of a domain, from the store where they are kept.
+    """The `count` smoothest harmonics of a domain, read from the store if it has them.
 
-    Public geography alone decides them; one decomposition serves every prior and lengthscale. Meant for the
-    few thousand nodes of `Nodes`: dense up to DENSE_NODES, by shift-and-invert Lanczos iteration above.
+    They depend on public geography alone; one decomposition serves every prior and lengthscale.
+    Designed for the few thousand nodes of `Nodes`: dense up to DENSE_NODES, by shift-and-invert
+    Lanczos iteration above.
     """
     count = min(whole("count", count), lattice.size)
     graph = sparse.csr_matrix(domain_adjacency(lattice))
     key = _key(lattice, graph, count)
-    found = None if store is None else _kept(store, key)
-    if found is not None and found.vectors.shape == (lattice.size, count):
-        return found
+    cached = None if store is None else _kept(store, key)
+    if cached is not None and cached.vectors.shape == (lattice.size, count):
+        return cached
     laplacian = sparse.csc_matrix(sparse.diags(np.asarray(graph.sum(axis=1)).ravel()) - graph)
     values, vectors = _smoothest(laplacian, count)
+    # With six neighbours at distance h the graph Laplacian is HEXAGON_FACTOR h^2 times `-Laplace`,
+    # to leading order, so the quotient is a squared wave number in 1/m^2. The smallest eigenvalue
+    # is 0 up to rounding.
     values = np.maximum.accumulate(np.maximum(values, 0.0)) / (HEXAGON_FACTOR * lattice.spacing**2)
-    made = Harmonics(values[:count], np.ascontiguousarray(canonical(values, vectors)[:, :count]))
+    harmonics = Harmonics(values[:count], np.ascontiguousarray(canonical(values, vectors)[:, :count]))
     if store is not None:
-        store.put_arrays(key, {"values": made.values, "vectors": made.vectors})
-    return made
+        store.put_arrays(key, {"values": harmonics.values, "vectors": harmonics.vectors})
+    return harmonics
 
 
 def _smoothest(laplacian: sparse.csc_matrix, count: int) -> tuple[Floats, Floats]:
-    """The `count` smallest eigenvalues of a graph Laplacian, and a few, increasing, with eigenvectors."""
+    """The `count` smallest eigenvalues of a graph Laplacian and up to FURTHER more, increasing,
+    with eigenvectors."""
     size = laplacian.shape[0]
     if size <= DENSE_NODES or 2 * count > size:
-        most = min(count + FURTHER, size)
-        values, vectors = linalg.eigh(laplacian.toarray(), subset_by_index=(0, most - 1), check_finite=False)
+        number = min(count + FURTHER, size)
+        values, vectors = linalg.eigh(
+            laplacian.toarray(), subset_by_index=(0, number - 1), check_finite=False
+        )
         return np.asarray(values), np.asarray(vectors)
-    # Any start that is not symmetric: on a symmetric domain a symmetric one would miss half of the vectors.
+    # On a symmetric domain a symmetric start would miss half of the vectors; a fixed start makes
+    # the result reproducible. The shift below the spectrum makes `Laplacian - SHIFT` positive
+    # definite, so it can be factored, and its inverse has the smoothest patterns as its leading
+    # ones.
     start = np.sin(np.square(np.arange(1.0, size + 1.0)))
     try:
         values, vectors = eigsh(
@@ -132,7 +157,8 @@ def _kept(store: FolderStore, key: str) -> Harmonics | None:
 
 
 def _key(lattice: Lattice, graph: sparse.csr_matrix, count: int) -> str:
-    """64 hex digits that name the harmonics of a domain: a hash of its neighbour graph and spacing."""
+    """64 hex digits that name the harmonics of a domain: a hash of its neighbour graph and
+    spacing."""
     graph.sort_indices()
     digest = hashlib.sha256(f"harmonics {VERSION} {count} {lattice.size} {lattice.spacing.hex()}".encode())
     for part in (graph.indptr, graph.indices):

@@ -1,4 +1,5 @@
-"""Nodes: the cells of a large domain gathered, by public geography, into few groups that share features."""
+"""Nodes: the cells of a large domain gathered, by public geography, into few groups that share
+features."""
 
 from __future__ import annotations
 
@@ -15,21 +16,22 @@ from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice
 
 MOST_NODES = 3_000
-"""Default number of nodes: a dense eigenproblem of this size takes a few seconds, once per domain."""
+"""Default number of nodes: a dense eigenproblem of this size takes a few seconds, once per
+domain."""
 
-AT_ONCE = 1024  # cells whose variance between nodes is computed together
+AT_ONCE = 1024  # cells per block when variances between nodes are computed
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
     """Groups of neighbouring cells; a domain of up to MOST_NODES cells has one cell per node.
 
-    Privacy noise hides detail that is finer than the wavelength of the last feature worth releasing, and that
-    is several nodes wide. So all cells of a node may have the same features, and everything that is released
-    or read costs as much on a large domain as on a small one.
+    Privacy noise hides detail finer than the wavelength of the last released feature, which is
+    several nodes wide. So all cells of a node may have the same features, and a release and its
+    reading take as long on a large domain as on a small one.
     """
 
-    lattice: Lattice  # the nodes as a prior sees them; M = lattice.size
+    lattice: Lattice  # the nodes as a lattice of their own, for priors; M = lattice.size
     place: Ints  # (N,) node of each cell
     # (N, M) weights >= 0 with row sums 1 that carry values at nodes to cells
     interpolation: sparse.csr_matrix
@@ -51,6 +53,8 @@ class Nodes:
         if lattice.size <= most:
             cells = np.arange(lattice.size)
             return cls(lattice, cells, sparse.csr_matrix(sparse.eye_array(lattice.size)))
+        # Cells per node grow with the square of the spacing; rims are ragged, so the first try may
+        # give a few nodes too many, and the spacing then grows by small steps.
         spacing = lattice.spacing * np.sqrt(lattice.size / most)
         while True:
             label = _hexagon_of(lattice.centres, spacing)
@@ -72,7 +76,7 @@ class Nodes:
 
     @property
     def one_to_one(self) -> bool:
-        """Whether every node is one cell."""
+        """Whether each node has exactly one cell."""
         return self.size == self.cells
 
     @cached_property
@@ -81,14 +85,15 @@ class Nodes:
         return self.gather(np.ones(self.cells))
 
     def thinned(self, step: int) -> tuple[Ints, sparse.csr_matrix]:
-        """Every `step`-th node (K,), and weights (M, K) that carry values there to all nodes; kept."""
+        """Every `step`-th node (K,), and weights (M, K) that interpolate from them to all nodes;
+        cached."""
         if step not in self._thinned:
-            some = np.arange(0, self.size, whole("step", step))
+            sample = np.arange(0, self.size, whole("step", step))
             centres = self.lattice.domain_centres
             self._thinned[step] = (
-                (some, sparse.csr_matrix(sparse.eye_array(self.size)))
-                if some.size == self.size
-                else (some, _interpolation(centres, centres[some]))
+                (sample, sparse.csr_matrix(sparse.eye_array(self.size)))
+                if sample.size == self.size
+                else (sample, _interpolation(centres, centres[sample]))
             )
         return self._thinned[step]
 
@@ -108,43 +113,54 @@ class Nodes:
         return np.ascontiguousarray(flat.T).reshape(*values.shape[:-1], self.cells)
 
     def spread_variance(self, covariance: Floats) -> Floats:
-        """(N,) variance at cells of what is interpolated between nodes of covariance (M, M): below theirs."""
+        """(N,) variance at cells of a field interpolated between nodes of covariance (M, M).
+
+        It is below the variance at the nodes, as a mean varies less than its parts.
+        """
         variance = np.empty(self.cells)
         for start in range(0, self.cells, AT_ONCE):
-            some = self.interpolation[start : start + AT_ONCE]
-            products = some.multiply(some @ covariance).sum(axis=1)
+            weights = self.interpolation[start : start + AT_ONCE]
+            products = weights.multiply(weights @ covariance).sum(axis=1)
             variance[start : start + AT_ONCE] = np.asarray(products).ravel()
         return variance
 
 
 def _hexagon_of(points: Floats, spacing: float) -> Ints:
-    """(P,) number of the hexagon, of a plane lattice with this spacing, in which each point lies."""
+    """(P,) number of the hexagon, of a plane lattice with this spacing, that contains each
+    point."""
+    # Axial coordinates (q, r) along two lattice directions at 60 degrees, completed to three that
+    # sum to 0.
     r = points[:, 1] / (spacing * np.sqrt(0.75))
     q = points[:, 0] / spacing - 0.5 * r
     cube = np.stack([q, r, -q - r])
     nearest = np.rint(cube)
     error = np.abs(cube - nearest)
     worst = error.argmax(axis=0)
-    for axis in range(2):  # the coordinate rounded most is taken from the other two: they sum to zero
-        others = nearest.sum(axis=0) - nearest[axis]
-        nearest[axis] = np.where(worst == axis, -others, nearest[axis])
+    # Rounding each coordinate by itself breaks the sum: the coordinate with the largest rounding
+    # error is recomputed from the other two. The third one is not used below.
+    for axis in range(2):
+        remainder = nearest.sum(axis=0) - nearest[axis]
+        nearest[axis] = np.where(worst == axis, -remainder, nearest[axis])
     _, label = np.unique(nearest[:2].T, axis=0, return_inverse=True)
     return np.asarray(label, dtype=np.int64).ravel()
 
 
 def _coarser(lattice: Lattice, label: Ints, spacing: float) -> tuple[Lattice, Ints]:
-    """The lattice whose cells are the labels, with the domain's first, and the node of each domain cell."""
+    """The lattice with one cell per label, those of the domain first, and the node of each domain
+    cell."""
+    # Labels with a domain cell become nodes; labels of padding cells alone become the coarse
+    # padding.
     used = np.unique(label[lattice.inside])
     rank = np.empty(label.max() + 1, dtype=np.int64)
     rank[used] = np.arange(used.size)
     padding = np.setdiff1d(np.arange(rank.size), used)
     rank[padding] = used.size + np.arange(padding.size)
     label = rank[label]
-    counted = np.zeros(label.size)
-    counted[lattice.inside] = 1.0
-    counted[label >= used.size] = 1.0  # padding nodes have the mean of all their cells
-    total = np.bincount(label, weights=counted, minlength=rank.size)
-    axes = [np.bincount(label, weights=counted * axis, minlength=rank.size) for axis in lattice.centres.T]
+    weight = np.zeros(label.size)
+    weight[lattice.inside] = 1.0
+    weight[label >= used.size] = 1.0  # padding nodes have the mean of all their cells
+    total = np.bincount(label, weights=weight, minlength=rank.size)
+    axes = [np.bincount(label, weights=weight * axis, minlength=rank.size) for axis in lattice.centres.T]
     centres = np.stack(axes, axis=1) / total[:, None]
     edges = sparse.coo_array(lattice.adjacency)
     rows, columns = label[edges.coords[0]], label[edges.coords[1]]
@@ -156,7 +172,9 @@ def _coarser(lattice: Lattice, label: Ints, spacing: float) -> tuple[Lattice, In
 
 
 def _interpolation(cells: Floats, nodes: Floats) -> sparse.csr_matrix:
-    """Linear interpolation on the triangulation of the nodes; the nearest node's value outside of it."""
+    """Linear interpolation on the triangulation of the nodes; outside of it the nearest node's
+    value."""
+    # Weights are barycentric coordinates, so they are at least 0 and each row sums to 1.
     _, nearest = cKDTree(nodes).query(cells)
     columns, weights = np.repeat(nearest[:, None], 3, axis=1), np.zeros((cells.shape[0], 3))
     weights[:, 0] = 1.0
@@ -168,6 +186,8 @@ def _interpolation(cells: Floats, nodes: Floats) -> sparse.csr_matrix:
         simplex = triangles.find_simplex(cells)
         inside = np.flatnonzero(simplex >= 0)
         affine = triangles.transform[simplex[inside]]
+        # `transform` gives two barycentric coordinates; the third is what they leave of 1. Thin
+        # triangles at the rim have no finite transform and fall back to the nearest node.
         two = np.einsum("ijk,ik->ij", affine[:, :2], cells[inside] - affine[:, 2])
         three = np.clip(np.column_stack([two, 1.0 - two.sum(axis=1)]), 0.0, 1.0)
         good = np.all(np.isfinite(three), axis=1)

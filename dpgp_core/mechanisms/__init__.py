@@ -1,4 +1,4 @@
-"""The mechanisms: ways to release a field on hexagons privately, and what is asked of each."""
+"""The mechanisms: private releases of a field on hexagons, and the functions of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mechanism is: the questions that every one of them answers, and nobody else asks by name."""
+"""The interface of a mechanism: four methods, a search space, and the guards around them."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import Prepared, PublicFacts, to_grid, up_to_grid
 from dpgp_core.simulation import World
 
-DRAWS = 100  # draws of the field that go along with paths which are none themselves
+DRAWS = 100  # draws of the field for mechanisms whose paths are not draws of it
 DRAW_STEP = 2.0**-10
-"""Draws are rounded to multiples of this public step, response units: far finer than any deviation."""
+"""Draws are rounded to multiples of this public step, response units: far finer than any
+deviation."""
 
 WITHIN = 0.9
-"""Probability of the interval in which a mixture of readings and the normal law that stands for it agree."""
+"""Probability of the interval on which a mixture of readings and its normal approximation agree."""
 
 HALVINGS = 16
 
-ANY_BUDGET = Budget(1.0, 1e-5)  # of designs that are compared without their noise
+ANY_BUDGET = Budget(1.0, 1e-5)  # common budget for comparing designs without their noise
 
 LEAST_WEIGHT = 0.02  # beliefs with less posterior weight than this are left out
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The posterior of the field given what was released: post-processing, free."""
+    """The posterior of the field given a release: post-processing, free."""
 
     # mean, sd: (N,) response units: exceedance probabilities follow at every threshold
     mean: Floats
@@ -54,53 +55,56 @@ class Reading:
             raise InvalidValue("a reading's deviation must not be negative.")
 
     def on_grid(self) -> Reading:
-        """The same on public grids; deviations are rounded up."""
+        """Round to public grids; deviations are rounded up."""
         return Reading(to_grid(self.mean), up_to_grid(self.sd), np.round(self.draws / DRAW_STEP) * DRAW_STEP)
 
     def shuffled(self, entropy: Entropy) -> Reading:
-        """The same with its draws in an order that tells no belief."""
+        """Shuffle the draws, so that their order does not reveal their beliefs."""
         return Reading(self.mean, self.sd, self.draws[np.argsort(entropy.uniform(len(self.draws)))])
 
     def shifted(self, prior_mean: Floats | None) -> Reading:
-        """With a public prior mean (N,), response units, added back to the field."""
+        """Add a public prior mean (N,), response units, back to the field."""
         if prior_mean is None:
             return self
         return Reading(self.mean + prior_mean, self.sd, self.draws + prior_mean)
 
 
 def mixed(readings: Sequence[Reading], weight: Floats) -> Reading:
-    """The mixture of B readings as one, by posterior weights (B,) that sum to 1; its draws are all of theirs.
+    """Combine B readings by posterior weights (B,) that sum to 1; the result has the draws of all.
 
-    Its mean is the mixture's, and its deviation is that for which the normal law's interval of probability
-    WITHIN holds so much of the mixture. One with the mixture's variance would mostly tell how wide the widest
-    beliefs are, however unlikely.
+    Its mean is the mixture's mean. Its deviation is that of the normal law whose central interval
+    of probability WITHIN also has probability WITHIN under the mixture. The mixture's own variance
+    would mostly reflect the widest beliefs, however unlikely.
     """
+    # Bisection between two bounds: a normal law narrower than every belief contains too little of
+    # the mixture, and one that reaches as far as every belief contains enough.
     means = np.array([reading.mean for reading in readings])
     spreads = np.maximum([reading.sd for reading in readings], 1e-12)
     mean, reach = weight @ means, float(ndtri(0.5 + 0.5 * WITHIN))
     apart = means - mean
-    least, most = spreads.min(axis=0), (spreads + np.abs(apart) / reach).max(axis=0)
+    lower, upper = spreads.min(axis=0), (spreads + np.abs(apart) / reach).max(axis=0)
     for _ in range(HALVINGS):
-        middle = 0.5 * (least + most)
+        middle = 0.5 * (lower + upper)
         low, high = ((sign * reach * middle - apart) / spreads for sign in (-1.0, 1.0))
         enough = weight @ (ndtr(high) - ndtr(low)) >= WITHIN
-        least, most = np.where(enough, least, middle), np.where(enough, middle, most)
-    return Reading(mean, most, np.concatenate([reading.draws for reading in readings]))
+        lower, upper = np.where(enough, lower, middle), np.where(enough, middle, upper)
+    return Reading(mean, upper, np.concatenate([reading.draws for reading in readings]))
 
 
 def shares(weight: Floats, count: int) -> list[int]:
     """Whole numbers that sum to `count`, in proportion to weights (B,)."""
+    # Differences of rounded cumulative sums: rounding errors do not accumulate.
     ends = np.rint(np.cumsum(weight) * count).astype(int)
     return [int(number) for number in np.diff(np.concatenate([[0], ends]))]
 
 
 class SearchSpace:
-    """What a search may try of a mechanism: by default the one design that its class makes without a choice.
+    """Candidate designs of a mechanism: by default the one design with the defaults of its class.
 
-    A mechanism with more to try names a subclass as its `space`.
+    A mechanism with more candidates names a subclass as its `space`.
     """
 
-    stages: ClassVar[int] = 1  # how often a search looks around the best designs that it has found so far
+    stages: ClassVar[int] = 1  # number of local stages of a search around its best designs
     quick: ClassVar[bool] = False
     """Whether simulations are quick enough for a local search at every budget of a frontier."""
 
@@ -110,21 +114,24 @@ class SearchSpace:
     def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[Design, ...]:
         """Designs for the search, noise still open, those that share work next to each other.
 
-        By default one, of its class's own numbers. Raises DesignError where one has no default.
+        By default one, with the defaults of its class. Raises DesignError if a parameter has no
+        default.
         """
         paths = {"paths": ask.paths} if "paths" in self.mechanism.reads else {}
         return (self.mechanism.design_type.from_mapping(paths),)
 
     def fixed(self, spacing: float, looks: int = 1) -> Design | None:
-        """The design, noise still open, that is released unsearched where no reference data say anything.
+        """The design, noise still open, for a release without reference data and without a search.
 
-        None where the mechanism has none: it is then searched for on simulated fields. `spacing` of the cells
-        is in metres; `looks` is 2 for a second look made from what a first released.
+        None if the mechanism has no such design: a search on simulated fields then chooses one.
+        `spacing` of the cells is in metres; `looks` is 2 for a second look that depends on the
+        released first look.
         """
         return None
 
     def given(self, facts: PublicFacts, ask: SearchSpec, lengthscale: float, ridge: float) -> Design | None:
-        """The design that a curator means by a lengthscale (metres) and a ridge; None if nothing."""
+        """The design for a curator's lengthscale (metres) and ridge; None if they define no
+        design."""
         return None
 
     def group_of(self, design: Any) -> tuple[Any, ...]:
@@ -132,18 +139,18 @@ class SearchSpace:
         return (getattr(design, "prior", ""), getattr(design, "lengthscale", 0.0))
 
     def fitted(self, design: Any, world: World) -> Design:
-        """The design with what a world's reference data say about its reading; unchanged by default."""
+        """Fit the design's reading to a world's reference data; unchanged by default."""
         return cast(Design, design)
 
     def unpriced(self, design: Any, facts: PublicFacts) -> Design:
-        """The design with its noise taken out: equal for designs that differ in their noise only.
+        """Normalise the noise, so that designs that differ in their noise only become equal.
 
-        By default with the noise of one and the same budget.
+        By default this is the noise of one common budget.
         """
         return self.mechanism.calibrate(design, facts, ANY_BUDGET) or cast(Design, design)
 
     def place_of(self, design: Any, facts: PublicFacts) -> Design:
-        """The design with noise and free post-processing taken out: where the local stage looks around."""
+        """Normalise noise and free post-processing: the centre of the local stage."""
         return self.unpriced(design, facts)
 
     def refinement(self, best: Sequence[Any], facts: PublicFacts, ask: SearchSpec) -> tuple[Design, ...]:
@@ -151,7 +158,8 @@ class SearchSpace:
         return ()
 
     def variants(self, design: Any, ask: SearchSpec) -> tuple[Design, ...]:
-        """The design with every free post-processing (smoothing, cutoff) that the search should try."""
+        """The design with every free post-processing (smoothing, cutoff) that the search should
+        try."""
         return (design,)
 
     def varied(self, design: Any, name: str, value: float) -> Design:
@@ -168,9 +176,9 @@ def _refused(guarantee: Callable[..., Guarantee]) -> Callable[..., Guarantee]:
         self.refuse_unprotected(facts)
         if facts.owner is None:
             return guarantee(self, design, facts)
-        one = guarantee(self, design, replace(facts, owner=None))
+        single = guarantee(self, design, replace(facts, owner=None))
         apart = self.apart_mu(design, facts.owner.records) if facts.owner.apart else None
-        return one.of_owner(facts.owner.records, apart)
+        return single.of_owner(facts.owner.records, apart)
 
     return checked
 
@@ -187,8 +195,8 @@ def _nothing(calibrate: Callable[..., Design | None]) -> Callable[..., Design | 
     return checked
 
 
-OWNER_STEPS = 12  # tries at the price of one record that spends an owner's whole budget
-UNSPENT = 1e-6  # share of an owner's budget, in mu, that may be left
+OWNER_STEPS = 12  # largest number of steps towards the price of one record that spends an owner's budget
+UNSPENT = 1e-6  # share of an owner's budget, in mu, that may remain
 
 
 def _for_owner(
@@ -198,73 +206,85 @@ def _for_owner(
     facts: PublicFacts,
     budget: Budget,
 ) -> Design | None:
-    """The design with about the least noise at which all records of an owner together meet the budget.
+    """The design with about the least noise at which all records of an owner together meet the
+    budget.
 
-    Calibrated for one record at a share of the budget's mu, which starts at 1 in the number of records and
-    follows what the design is then proved to cost an owner. None where no such share can be met.
+    Each step calibrates for one record at a share of the budget's mu. The share starts at 1 over
+    the number of records, and each step scales it by the proved cost of the last design for an
+    owner. None if no share can be met.
     """
-    single, most, best = replace(facts, owner=None), budget.mu, None
-    share = most / (facts.owner.records if facts.owner else 1)
+    single, budget_mu, best = replace(facts, owner=None), budget.mu, None
+    share = budget_mu / (facts.owner.records if facts.owner else 1)
     for _ in range(OWNER_STEPS):
         epsilon = gaussian_epsilon(share, budget.delta)
-        made = calibrate(design, single, replace(budget, epsilon=epsilon)) if epsilon > 0.0 else None
-        if made is None:
+        candidate = calibrate(design, single, replace(budget, epsilon=epsilon)) if epsilon > 0.0 else None
+        if candidate is None:
             return best
-        proved = mechanism.guarantee(made, facts)
-        found = proved.epsilon(budget.delta).epsilon
-        if not math.isfinite(found):
+        proved = mechanism.guarantee(candidate, facts)
+        epsilon_of_owner = proved.epsilon(budget.delta).epsilon
+        if not math.isfinite(epsilon_of_owner):
             share *= 0.5
             continue
-        spent = proved.exact_gaussian_mu or gaussian_mu(found, budget.delta)
-        if found <= budget.epsilon:
-            best = made
-            if spent >= most * (1.0 - UNSPENT):
+        # The cost of an owner is nearly proportional to the share: a secant step, a little below
+        # the target so that it is met.
+        spent = proved.exact_gaussian_mu or gaussian_mu(epsilon_of_owner, budget.delta)
+        if epsilon_of_owner <= budget.epsilon:
+            best = candidate
+            if spent >= budget_mu * (1.0 - UNSPENT):
                 break
-        share *= most / spent * (1.0 - 0.1 * UNSPENT)
+        share *= budget_mu / spent * (1.0 - 0.1 * UNSPENT)
     return best
 
 
 class Mechanism(ABC):
-    """A way to release a field on hexagons privately: four methods to write, and no state in instances."""
+    """A way to release a field on hexagons privately: four methods to write, and no state in
+    instances."""
 
     name: ClassVar[str]  # key in `MECHANISMS`
-    # title, summary, source: in words: what it is called, what it does, and where it is proved
+    # title, summary, source: its name, its effect and the place of its proof, in words
     title: ClassVar[str]
+    product: ClassVar[str] = ""  # what it publishes, where its title names a method instead
     summary: ClassVar[str]
     source: ClassVar[str]
-    protection: ClassVar[Protection]  # whom it protects, and what must be public for it
+    protection: ClassVar[Protection]  # the protected units, and the necessary public facts
     design_type: ClassVar[type[Design]]  # class of its designs
     parameters: ClassVar[tuple[Parameter, ...]] = ()  # numbers of a design that a person may vary
     reads: ClassVar[tuple[Reads, ...]] = ()
-    """Which choices of a person change its releases: others are refused, not ignored."""
+    """Choices of a person that change its releases: other choices are refused, not ignored."""
     free_paths: ClassVar[bool] = False  # whether the number of paths costs nothing
     exact_on_a_computer: ClassVar[bool] = False
-    """Whether the proof covers the numbers as a computer draws them, not only real numbers."""
+    """Whether the proof covers the computer's draws, not only real numbers."""
     bounds: ClassVar[tuple[str, ...]] = ()
-    """Names of its proved bounds that back its releases, beside the registered ones."""
-    usual: ClassVar[bool] = False  # whether a search tries it unless told otherwise
+    """Names of its proved bounds for its releases, in addition to the registered ones."""
+    usual: ClassVar[bool] = False  # whether a search tries it by default
     weighs_drift: ClassVar[bool] = False
-    """Whether it can start from a published map and weigh how far the field has drifted since."""
-    space: ClassVar[type[SearchSpace]] = SearchSpace  # what a search may try of it
+    """Whether it can start from a published map and weigh the field's drift since."""
+    space: ClassVar[type[SearchSpace]] = SearchSpace  # its candidates for a search
 
     def __init_subclass__(cls) -> None:
-        """Let a mechanism promise nothing under facts where its protection does not hold.
+        """Guard `guarantee` and `calibrate`: neither promises anything if the protection does not
+        hold.
 
-        That holds too where the method is of a class beside it that is no mechanism.
+        The guard also covers methods inherited from a class that is not a mechanism.
         """
         for name, where in (("guarantee", _refused), ("calibrate", _nothing)):
-            home = next(each for each in cls.__mro__ if name in vars(each))
+            home = next(base for base in cls.__mro__ if name in vars(base))
             if home is cls or not issubclass(home, Mechanism):
                 setattr(cls, name, where(vars(home)[name]))
 
+    @property
+    def line(self) -> str:
+        """The name of its line in a chart: its product, by default its title."""
+        return self.product or self.title
+
     def refuse_unprotected(self, facts: PublicFacts) -> None:
-        """Raise `BoundRefused` under facts where the protection does not hold."""
+        """Raise `BoundRefused` if the protection does not hold under these facts."""
         if why := self.protection.refusal(facts):
             raise BoundRefused(f"{self.title} {why}")
 
     @property
     def search(self) -> SearchSpace:
-        """What a search may try of this mechanism."""
+        """The candidates of this mechanism for a search."""
         return self.space(self)
 
     @abstractmethod
@@ -272,27 +292,30 @@ class Mechanism(ABC):
         """The proved cost of one release, an upper bound from public facts; else BoundRefused."""
 
     def apart_mu(self, design: Any, q: int) -> float | None:
-        """mu for q records exchanged at once, at most one in each cell before and after; an upper bound.
+        """mu for q records exchanged at once, at most one in each cell before and after; an upper
+        bound.
 
-        None, the default, where nothing less than q times the price of one record is proved.
+        None, the default, if the only proved price is q times that of one record.
         """
         return None
 
     @abstractmethod
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Design | None:
-        """The design with the least noise within the budget, otherwise as `design`; None if there is none.
+        """The design with the least noise within the budget, otherwise equal to `design`; None if
+        none exists.
 
-        How much noise `design` has does not matter (of paths the share of prior noise does). Raises
-        BoundRefused for a named bound that does not hold for the prior or is not proved.
+        The noise of `design` itself does not matter, except for the share of prior noise in paths.
+        Raises BoundRefused for a named bound that does not hold for the prior or is not proved.
         """
 
     @abstractmethod
     def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
-        """Do everything before the draw that can fail, and return what `draw` releases once.
+        """Do every step that can fail before the draw, and return an object that `draw` releases
+        once.
 
-        It is made of PRIVATE records. Raises CoreError for a design that cannot be released.
+        It contains PRIVATE records. Raises CoreError for a design that cannot be released.
         """
 
     @abstractmethod
     def describe(self, design: Any) -> str:
-        """The parameters in one line, each with its word and unit of measure."""
+        """Describe the parameters in one line, each with its name and unit of measure."""

@@ -1,4 +1,5 @@
-"""Reading released sums under several beliefs, with and without public columns: the evidence weighs them."""
+"""Reading released sums under several beliefs, with and without public columns: the evidence weighs
+them."""
 
 from __future__ import annotations
 
@@ -24,25 +25,28 @@ from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import SpectralSums
 
 Unseen = Callable[[ClippedPrior], float]
-"""What clipping may hide of the records' mean under a belief, clipped response units."""
+"""Deviation of the part of the records' mean that clipping hides under a belief, clipped response
+units."""
 
 
 UNSEEN = 0.35
-"""Of the field's deviation: what clipping may hide of the records' mean where it is read from the release."""
+"""That deviation in units of the field's, if the release itself determines the records' mean."""
 
 
-RATE_REACH = 6.0  # a rate is said within a factor of `exp` of this around the average
+RATE_REACH = 6.0  # limit of a log rate around the average
 
 
 def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
-    """What clipping may hide of the records' mean, clipped response units; reference data would show it."""
+    """Deviation of the hidden part of the records' mean, clipped response units; 0 with reference
+    data."""
     slope = prior.deviation / prior.before.deviation
     hidden = design.common and design.law == "amount"  # answers are not clipped
     return UNSEEN * design.spread * slope if hidden else 0.0
 
 
 def belief_weights(evidence: Floats, odds: Floats) -> Floats:
-    """Posterior weights of beliefs from log densities (B,) or (B, R) and what was likely before, (B,)."""
+    """Posterior weights of beliefs from log densities (B,) or (B, R) and prior odds (B,)."""
+    # Subtract the largest logarithm first: densities of hundreds of sums overflow or underflow.
     likely = (evidence.T + np.log(odds)).T
     weight = np.exp(likely - likely.max(axis=0))
     return np.asarray(weight / weight.sum(axis=0))
@@ -60,48 +64,68 @@ def read_sums(
     maps: int = 0,
     under: tuple[RateReading, ...] | None = None,
 ) -> Released:
-    """The field given one release, its beliefs weighed by how likely they make what was released: free.
+    """The field given one release, with beliefs weighed by the density of the released sums: free.
 
-    `maps` joint draws of the map without privacy noise are made by a public seed: every reader finds them.
-    `under` holds what `each_belief` makes, where it is at hand.
+    `maps` joint draws of the map without privacy noise use a public seed, so that every reader
+    recomputes them. `under` is the result of `each_belief`, if already computed.
     """
     under = each_belief(plan, released, known, second) if under is None else under
-    weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]), plan.odds)
+    weight = belief_weights(
+        np.array([belief.reader.log_evidence(belief.seen) for belief in under]), plan.odds
+    )
     reach = RATE_REACH if plan.plan.field.counted else REACH
     readings, of_map, records = [], np.zeros(plan.nodes.cells), np.zeros(plan.nodes.cells)
-    for each, number in zip(under, shares(weight, paths), strict=True):
-        posterior = FieldPosterior(each.reader, each.seen)
-        drawn = np.empty((0, plan.nodes.cells))
+    for belief, number in zip(under, shares(weight, paths), strict=True):
+        posterior = FieldPosterior(belief.reader, belief.seen)
+        draws = np.empty((0, plan.nodes.cells))
         if number:
-            drawn = posterior.paths(number, entropy) + each.shift
-        found_at = posterior.mean() + each.shift, posterior.deviation()
-        if each.reader.linear is None:
-            found, mean, sd = unclipped(*found_at, each.reader.prior, drawn)
-            readings.append(Reading(mean, sd, found))
-        else:  # the field itself is read
-            found = np.clip(drawn, -reach, reach)
-            readings.append(Reading(np.clip(found_at[0], -reach, reach), found_at[1], found))
+            draws = posterior.paths(number, entropy) + belief.shift
+        found_at = posterior.mean() + belief.shift, posterior.deviation()
+        if belief.reader.linear is None:
+            paths_of_field, mean, sd = unclipped(*found_at, belief.reader.prior, draws)
+            readings.append(Reading(mean, sd, paths_of_field))
+        else:  # the reader returns the field itself
+            paths_of_field = np.clip(draws, -reach, reach)
+            readings.append(Reading(np.clip(found_at[0], -reach, reach), found_at[1], paths_of_field))
     field = readings[0] if len(readings) == 1 else mixed(readings, weight)
     seeded, of_maps = SimulationEntropy(0), []
-    for each, reading, share, number in zip(under, readings, weight, shares(weight, maps), strict=True):
-        posterior, hidden = FieldPosterior(each.reader, each.seen), unseen(each.reader.prior)
-        if second is not None:  # what is read is the field itself, before it is clipped
-            hidden *= each.reader.prior.before.deviation / each.reader.prior.deviation
-        of_records = posterior.map_deviation(each.counts, hidden)
-        shown = reading.sd * of_records / posterior.deviation()
+    own = any(belief.of_map is not None for belief in under)
+    means = [_map_mean(belief, reading) for belief, reading in zip(under, readings, strict=True)]
+    map_mean = np.asarray(weight @ np.array(means)) if own else field.mean
+    places: dict[int, Floats] = {}
+    numbers = shares(weight, maps)
+    for belief, reading, mean, share, number in zip(under, readings, means, weight, numbers, strict=True):
+        posterior, hidden = FieldPosterior(belief.reader, belief.seen), unseen(belief.reader.prior)
+        if second is not None:  # two looks read the field before clipping: convert the unit
+            hidden *= belief.reader.prior.before.deviation / belief.reader.prior.deviation
+        of_records = posterior.map_deviation(belief.counts, hidden)
+        map_sd = reading.sd * of_records / posterior.deviation()
         if number:
-            drawn = posterior.map_draws(each.counts, number, seeded, hidden)
-            of_maps.append(reading.mean - field.mean + reading.sd / posterior.deviation() * drawn)
-        of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
-        records += share * plan.places(known, released.counts, each.counts)
+            draws = posterior.map_draws(belief.counts, number, seeded, hidden)
+            of_maps.append(mean - map_mean + reading.sd / posterior.deviation() * draws)
+        # Variance of the mixture: the mean variance of the beliefs plus the variance of their
+        # means.
+        of_map += share * (np.square(map_sd) + np.square(mean - map_mean))
+        if id(belief.counts) not in places:  # most beliefs share one reading of the counts
+            places[id(belief.counts)] = plan.places(known, released.counts, belief.counts)
+        records += share * places[id(belief.counts)]
     releases = (released,) if second is None else (released, second[1])
-    raw = tuple(part for each in releases for part in each.parts)
+    raw = tuple(part for belief in releases for part in belief.parts)
     counts = None if second is None else plan.counts(known, released.counts)
     check = _check(plan, under, int(np.argmax(weight)), released.sums, known, counts)
     return Released(
         field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check,
-        map_draws=np.concatenate(of_maps) if of_maps else None,
+        map_draws=np.concatenate(of_maps) if of_maps else None, map_mean=map_mean if own else None,
     )  # fmt: skip
+
+
+def _map_mean(belief: RateReading, reading: Reading) -> Floats:
+    """(N,) mean of the map without privacy under a belief, response units."""
+    if belief.of_map is None:
+        return reading.mean
+    nodes, prior = belief.reader.nodes, belief.reader.prior
+    spread = nodes.spread(belief.reader.deviation())
+    return unclipped(belief.of_map, spread, prior, np.empty((0, nodes.cells)))[1]
 
 
 def each_belief(
@@ -139,9 +163,9 @@ def _check(
     known: PublicCounts,
     first: NodeCounts | None,
 ) -> ModelCheck | None:
-    """How sums compare with the likeliest belief, linear around its mean; None of few sums.
+    """Compare sums with the likeliest belief, linearised around its mean; None for few sums.
 
-    Of two looks the sums of the first are compared, with the counts that it alone tells.
+    Of two looks only the first is compared, with the counts given the first alone.
     """
     if sums.size < FEWEST_CHECKED:
         return None
@@ -155,10 +179,10 @@ def _check(
 
 
 def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadings, ...]:
-    """The same simulated releases under each belief of a plan."""
+    """Simulated releases with the basis of each belief of a plan."""
     beliefs = plan.beliefs
-    made = {id(basis): readings.under(basis) for basis, _ in beliefs}
-    return tuple(made[id(basis)] for basis, _ in beliefs)
+    by_basis = {id(basis): readings.under(basis) for basis, _ in beliefs}
+    return tuple(by_basis[id(basis)] for basis, _ in beliefs)
 
 
 def simulated(
@@ -169,21 +193,23 @@ def simulated(
     sign: float,
     unseen: Unseen | None,
 ) -> tuple[Floats, Floats | None]:
-    """Exceedance probabilities (R, N) of simulated releases, their beliefs weighed, and own cutoffs (R,).
+    """Exceedance probabilities (R, N) of simulated releases, mixed over beliefs, and own cutoffs
+    (R,).
 
-    `totals` (N,) are sums of the reference records' responses; `level` (N,) is the threshold, response units;
-    `sign` is 1 for above and -1 for below. `unseen` is None where no cutoffs are asked for.
+    `totals` (N,) are sums of the reference records' responses; `level` (N,) is the threshold,
+    response units; `sign` is 1 for above and -1 for below. With `unseen` None no cutoffs are
+    computed.
     """
     if unseen is None and len(readings) == 1:
         return readings[0].probabilities(totals, plan.prior, level, sign), None
-    found = [
-        each.stated(totals, prior, level, sign, 0.0 if unseen is None else unseen(prior))
-        for each, (_, prior) in zip(readings, plan.beliefs, strict=True)
+    statements = [
+        reading.stated(totals, prior, level, sign, 0.0 if unseen is None else unseen(prior))
+        for reading, (_, prior) in zip(readings, plan.beliefs, strict=True)
     ]
-    weight = belief_weights(np.array([density for _, _, density in found]), plan.odds)
-    probability, shown = (
-        np.einsum("br,brn->rn", weight, np.array([parts[kind] for parts in found])) for kind in (0, 1)
+    weight = belief_weights(np.array([density for _, _, density in statements]), plan.odds)
+    probability, of_maps = (
+        np.einsum("br,brn->rn", weight, np.array([parts[kind] for parts in statements])) for kind in (0, 1)
     )
     if unseen is None:
         return probability, None
-    return probability, np.array([cutoff_for_map(*row) for row in zip(probability, shown, strict=True)])
+    return probability, np.array([cutoff_for_map(*row) for row in zip(probability, of_maps, strict=True)])

@@ -1,4 +1,5 @@
-"""Bin means: the values of every public bin added up with Laplace noise, pure epsilon, and smoothed."""
+"""Bin means: sums of the values in public bins with Laplace noise, pure epsilon, and their
+smoothing."""
 
 from __future__ import annotations
 
@@ -31,9 +32,9 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.public_places import read_label_sums
 from dpgp_core.releasing import PublicFacts
 
-WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings
-_CHANGE = 2.0  # of one value within [-1, 1]
-_UP = 1.0 + 2.0**-40
+WIDTHS = (2.0, 4.0)  # candidate widths of bins, in cell spacings
+_CHANGE = 2.0  # largest change of one value within [-1, 1]
+_UP = 1.0 + 2.0**-40  # rounds the noise up
 
 
 def noise_variance(epsilon: float, change: float) -> float:
@@ -56,7 +57,8 @@ class BinMeansDesign(LabelDesign):
 
 
 def square_bins(lattice: Lattice, width: float) -> Ints:
-    """(N,) bin of every cell: squares of the given width from the domain's south-west corner, half open."""
+    """(N,) bin of every cell: squares of the given width from the domain's south-west corner, half
+    open."""
     centres = lattice.domain_centres
     steps = np.floor((centres - centres.min(axis=0)) / width).astype(np.int64)
     return np.unique(steps, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
@@ -76,7 +78,8 @@ class BinSpace(LabelSpace):
 
 
 class BinMeans(LabelSums):
-    """Release every bin's sum of values with Laplace noise and read them by a Gaussian process on bins."""
+    """Release every bin's sum of values with Laplace noise and read them by a Gaussian process on
+    bins."""
 
     name = "bin-means"
     title = "Bin means"
@@ -95,7 +98,8 @@ class BinMeans(LabelSums):
     )
 
     def guarantee(self, design: BinMeansDesign, facts: PublicFacts) -> Guarantee:
-        """Bins are disjoint and one value moves one bin's sum by at most 2: pure epsilon, on integers."""
+        """Bins are disjoint and one value moves one bin's sum by at most 2: pure epsilon, on
+        integers."""
         return Guarantee.pure(design.pure_epsilon, "laplace-mechanism", self.source, "values-only")
 
     def calibrate(self, design: BinMeansDesign, facts: PublicFacts, budget: Budget) -> BinMeansDesign:
@@ -113,8 +117,8 @@ class BinMeans(LabelSums):
         scale = _CHANGE / UNIT / design.pure_epsilon * _UP
 
         def noisy(entropy: Entropy) -> Floats:
-            whole = totals + discrete_laplace(scale, totals.size, entropy)
-            return np.asarray(whole.astype(np.float64) * UNIT)
+            integers = totals + discrete_laplace(scale, totals.size, entropy)
+            return np.asarray(integers.astype(np.float64) * UNIT)
 
         return PreparedSums(design, places, rows, variance, reading, noisy)
 

@@ -1,4 +1,4 @@
-"""Noisy sums and counts of every cell: exact integers, and noise that is rounded to the same integers."""
+"""Noisy sums and counts of every cell: exact integers, and noise rounded to the same integers."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ from dpgp_core.releasing import GRID
 STATISTIC_SENSITIVITY = 2.0
 """L2 sensitivity of all cells' (sum, count) for responses in [-1, 1], one record replaced.
 
-With M = 1 a record (x, y) contributes the vector (y, w), |y| <= M, to the two coordinates of its cell, with
-count weight w. Replacing it by (x', y') moves the statistics by the difference of two such contributions:
+With M = 1 a record (x, y) contributes the vector (y, w), |y| <= M, to the two coordinates of its
+cell, with count weight w. Replacing it by (x', y') moves the statistics by the difference of two
+such contributions:
 
 * same cell: (y - y', 0), squared length at most (2M)^2 = 4 M^2;
-* two cells: (y, w) leaves and (y', w) enters disjoint coordinates, squared length at most 2 (M^2 + w^2).
+* two cells: (y, w) leaves and (y', w) enters disjoint coordinates, squared length at most 2 (M^2 +
+w^2).
 
-The maximum is 4 M^2 for every w <= M, so w = M is the most precise count that costs nothing, and the
-sensitivity is 2M. Both extremes are attained (docs/mathematics.md, section 11).
+The maximum is 4 M^2 for every w <= M, so w = M is the most precise count that costs nothing, and
+the sensitivity is 2M. Both extremes are attained (docs/mathematics.md, section 11).
 """
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyStatistics:
-    """What is released: nothing in it is private any more, everything computed from it is free."""
+    """Released statistics: no longer private, and free for any computation."""
 
     sums: Floats  # (N,) clipped response sums plus N(0, s^2); cells without records carry noise as well
     counts: Floats  # (N,) record counts plus N(0, s^2); may be negative
     noise: float  # s > 0
-    n: int  # number of records: their own where it is public, otherwise that of `counts`, at least 1
+    n: int  # number of records if it is public, otherwise the sum of `counts`, at least 1
 
     def __post_init__(self) -> None:
         if self.sums.ndim != 1 or self.sums.shape != self.counts.shape or self.sums.size == 0:
@@ -61,19 +63,21 @@ def statistic_mu(statistic_noise: float) -> float:
 
 
 def apart_mu(statistic_noise: float, q: int) -> float:
-    """mu of the statistics for q records exchanged at once, at most one in each cell: `2 sqrt(q)/s`, upwards.
+    """mu of the statistics for q records exchanged at once, at most one in each cell: `2
+    sqrt(q)/s`, upwards.
 
-    Before and after they lie in at most 2 q cells, and each moves its cell's sum and count by at most
-    sqrt(2) where it leaves or enters, or a sum by 2 where a record stays: 4 q in square.
+    Before and after they are in at most 2 q cells. A record that leaves or enters a cell moves its
+    sum and count by at most sqrt(2), and one that stays moves a sum by at most 2: 4 q in square.
     Source: docs/units-of-protection.md, proposition 3.
     """
     return statistic_mu(statistic_noise) * math.sqrt(q) * (1.0 + 2.0**-48)
 
 
 def statistics_cost(statistic_noise: float, size: int) -> Cost:
-    """Everything that is proved about one release of the statistics of `size` cells by `release_statistics`.
+    """Proved cost of one release of the statistics of `size` cells by `release_statistics`.
 
-    A Gaussian mechanism of `statistic_mu`, whose noise is within `distance_of(2 size)` of the ideal.
+    A Gaussian mechanism of `statistic_mu`, whose noise is within `distance_of(2 size)` of the ideal
+    law.
     """
     return Cost.gaussian(statistic_mu(statistic_noise) * (1.0 + 2.0**-50), distance_of(2 * size))
 
@@ -86,13 +90,14 @@ def release_statistics(
     *,
     n_is_public: bool = True,
 ) -> NoisyStatistics:
-    """Add N(0, s^2) to every cell's sum and count, over `size` cells; s > 0, response units and records.
+    """Add N(0, s^2) to every cell's sum and count, over `size` cells; s > 0, response units and
+    records.
 
-    Sums, counts and noise are whole multiples of `GRID`: exact, from the bits of `SystemEntropy`; in floating
-    point from `SimulationEntropy`; from no other source. The records are PRIVATE: called only through
-    `dpgp_core.releasing.draw_release`. Unless `n_is_public` the number of records is that of the noisy
-    counts. Source: docs/accounting.md, section 6. Raises InvalidValue for another noise, or a record outside
-    the domain.
+    Sums, counts and noise are whole multiples of `GRID`: exact, from the bits of `SystemEntropy`;
+    in floating point from `SimulationEntropy`; from no other source. The records are PRIVATE:
+    called only through `dpgp_core.releasing.draw_release`. Unless `n_is_public` the number of
+    records is that of the noisy counts. Source: docs/accounting.md, section 6. Raises InvalidValue
+    for another noise, or a record outside the domain.
     """
     if not (np.isfinite(statistic_noise) and statistic_noise > 0):
         raise InvalidValue(f"the statistic noise must be a positive finite number, got {statistic_noise!r}.")
@@ -104,12 +109,15 @@ def release_statistics(
 
 
 def noisy_totals(records: CollapsedRecords, groups: Ints, noise: float, entropy: Entropy) -> Floats:
-    """(2, k) sums of responses and numbers of records of k groups of cells, plus N(0, noise^2), on the grid.
+    """(2, k) sums of responses and numbers of records of k groups of cells, plus N(0, noise^2), on
+    the grid.
 
-    The records are PRIVATE; `groups` (N,) numbers the public group, 0 to k - 1, of every cell. `noise` > 0 is
-    in response units. True noise comes from `SystemEntropy`, floating point from `SimulationEntropy`.
-    Raises InvalidValue for another source, or if numbers do not fit the grid.
+    The records are PRIVATE; `groups` (N,) numbers the public group, 0 to k - 1, of every cell.
+    `noise` > 0 is in response units. True noise comes from `SystemEntropy`, floating point from
+    `SimulationEntropy`. Raises InvalidValue for another source, or if numbers do not fit the grid.
     """
+    # Integer sums do not depend on the order of the records, so neighbouring datasets differ by
+    # exactly the shift that the sensitivity bounds.
     totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
     np.add.at(totals[0], groups[records.index], records.units * round(UNIT / GRID))
     np.add.at(totals[1], groups[records.index], records.count * round(1.0 / GRID))

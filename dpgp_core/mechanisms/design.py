@@ -1,4 +1,4 @@
-"""What is fixed before private data are touched: a design, a budget, whom it protects, and what is tried."""
+"""Choices made before any access to private data: design, budget, protection, and search."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from dpgp_core.linalg import Floats
 from dpgp_core.releasing import PublicFacts, Relation, Released
 
 Protects = Literal["values and places", "values"]
-Unit = Literal["point", "cell"]  # whose exchange is hidden: one observation, or one hexagon's median
+Unit = Literal["point", "cell"]  # unit of protection: one observation, or one hexagon's median
 Reads = Literal["priors", "paths", "bound", "covariates", "looks", "values"]
-"""A choice of a person that a mechanism may read: priors, paths, bound, public columns, looks, answers."""
+"""A choice of a person that a mechanism may read: priors, paths, bound, public columns, looks,
+answers."""
 
 
 @dataclass(frozen=True)
 class Protection:
-    """Whom a mechanism protects, and what must be public for it."""
+    """The protection of a mechanism, and the public facts that it needs."""
 
-    what: Protects  # "values and places", or "values" where the places of the records are public
-    units: tuple[Unit, ...]  # units of protection it takes
-    relations: tuple[Relation, ...] = ("replace-one",)  # neighbouring relations it is proved for
-    # what it takes as public beyond the domain, in words
+    what: Protects  # "values and places", or "values" if the places of the records are public
+    units: tuple[Unit, ...]  # supported units of protection
+    relations: tuple[Relation, ...] = ("replace-one",)  # neighbouring relations with a proof
+    # facts assumed public beyond the domain, in words
     public: tuple[str, ...] = ("the number of records",)
-    # whether a release shows places that are public anyway, so that it hides values only
+    # whether a release shows places that are already public, so that it hides values only
     shows_public_places: bool = False
 
     def refusal(self, facts: PublicFacts) -> str:
-        """Why nothing is proved under these public facts, after the mechanism's title; "" where it is."""
+        """Reason for a refusal under these public facts, as a clause after the mechanism's title,
+        or ""."""
         if self.what == "values" and not facts.places_public:
             return (
                 "hides values only and shows where the records are: set `places_public` where their places "
@@ -43,9 +45,9 @@ class Protection:
         return ""
 
     def hides(self, facts: PublicFacts) -> Protects:
-        """What a release hides by its noise under these public facts: at most `what`."""
-        shown = self.shows_public_places and facts.neighbours == "values-only"
-        return "values" if shown else self.what
+        """The part of the records that the noise hides under these public facts: at most `what`."""
+        values_only = self.shows_public_places and facts.neighbours == "values-only"
+        return "values" if values_only else self.what
 
 
 ParameterKind = Literal["length", "positive", "count"]
@@ -53,7 +55,7 @@ ParameterKind = Literal["length", "positive", "count"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of a design that a person may vary or type."""
+    """A number of a design that a person may vary or type."""
 
     name: str  # the design's attribute
     term: str  # key of the glossary
@@ -68,7 +70,7 @@ NUMBER = Parameter("paths", "paths", "count")  # of paths
 
 @dataclass(frozen=True)
 class Budget:
-    """What a release may cost."""
+    """The largest cost of a release."""
 
     epsilon: float  # > 0, an upper bound on the cost at `delta`
     delta: float  # in (0, 1)
@@ -76,26 +78,28 @@ class Budget:
 
     @property
     def mu(self) -> float:
-        """Gaussian-DP parameter that it allows, with room for the exact samplers' distance to the ideal."""
+        """Largest Gaussian-DP parameter, with room for the exact samplers' distance to the ideal
+        law."""
         return allowed_mu(self.epsilon, self.delta)
 
 
 @dataclass(frozen=True)
 class SearchSpec:
-    """What a search may try, all of it public."""
+    """Limits of a search, all of them public."""
 
     priors: tuple[str, ...]  # names of prior families in `PRIORS`, in order
-    paths: int = 1  # number of paths to release where paths cost something
+    paths: int = 1  # number of paths to release, for mechanisms whose paths have a cost
     quick: bool = False  # a coarser grid
-    # whether this is for the budget that is asked for; the frontier beside it tries a part of its designs
+    # whether this search is for the requested budget; those of the frontier try a part of its
+    # designs
     thorough: bool = True
-    cutoff: float | None = None  # the one to try; None leaves it to the mechanism
+    cutoff: float | None = None  # fixed cutoff; None leaves the choice to the mechanism
     looks: int = 1  # of the fixed design: 1 or 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """What is fixed before the private data are touched; subclasses add their own parameters.
+    """Parameters of a release, fixed before any access to private data; subclasses add their own.
 
     A number outside its range raises `DesignError`.
     """
@@ -141,36 +145,39 @@ class Design:
             raise DesignError(f"unknown {name} {value!r}: choose {' or '.join(choices)}.")
 
     def refuse_smoothing(self) -> None:
-        """Raise `DesignError` if paths are to be smoothed, which a smooth model draws."""
+        """Raise `DesignError` if smoothing is requested for paths of a model that is already
+        smooth."""
         if self.smoothing:
             raise DesignError(f"{self.mechanism} is read by a smooth model: leave smoothing at 0.")
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Parameters that nobody can vary in this design."""
+        """Parameters that are fixed in this design."""
         return ()
 
     def with_cutoff(self, cutoff: float) -> Self:
-        """The same design, cut there whatever is released."""
+        """Fix the cutoff, whatever the release shows."""
         return replace(self, cutoff=cutoff)
 
     def settled(self, released: Released, level: Floats | float, direction: Direction) -> Self:
-        """The drawn release's design at a level, one or (N,): the same, unless it chooses its own cutoff."""
+        """Set the cutoff that a drawn release chooses at a level, one or (N,); otherwise
+        unchanged."""
         return self
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain values, tagged with the mechanism's name: what settings and statements hold."""
+        """Plain values with the mechanism's name, for settings and statements."""
         return {"mechanism": self.mechanism, **asdict(self)}
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Self:
-        """Read what `to_mapping` wrote; raises DesignError for unknown, missing or impossible values."""
-        given = {name: value for name, value in values.items() if name != "mechanism"}
-        known = sorted(item.name for item in fields(cls))
-        if unknown := sorted(set(given).difference(known)):
-            raise DesignError(f"{cls.mechanism} has no parameter {unknown[0]!r}: it has {', '.join(known)}.")
+        """Read the output of `to_mapping`; DesignError for unknown, missing or impossible
+        values."""
+        parameters = {name: value for name, value in values.items() if name != "mechanism"}
+        names = sorted(item.name for item in fields(cls))
+        if unknown := sorted(set(parameters).difference(names)):
+            raise DesignError(f"{cls.mechanism} has no parameter {unknown[0]!r}: it has {', '.join(names)}.")
         try:
-            return cls(**given)
+            return cls(**parameters)
         except TypeError as error:
             text = f"A design of {cls.mechanism} has missing or impossible values: {error}."
             raise DesignError(text) from error

@@ -1,4 +1,4 @@
-"""Lengthscales, ridges, cutoffs and budgets that a search tries."""
+"""Candidate lengthscales, ridges, cutoffs and budgets of a search."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ RECORD_RIDGES = (0.7, 1.5, 3.0)
 FRONTIER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
 CELL_SCALES = (0.25, 0.5, 1.0)
-"""Standard deviations of the field, response units, where every cell is observed."""
+"""Standard deviations of the field, response units, for mechanisms that observe every cell."""
 
 SCALES = (0.3, 0.6)
-"""Standard deviations of the field, response units, where each model needs a dense factorisation."""
+"""Standard deviations of the field, response units, for models that need a dense factorisation."""
 
 CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
-"""Cutoffs on exceedance probabilities: lower than a half where the map is meant to miss little."""
+"""Cutoffs on exceedance probabilities: those below a half are for maps that should miss little."""
 
 FEW_CUTOFFS = CUTOFFS[:4]
 
@@ -42,7 +42,8 @@ def tried(values: tuple[float, ...], thorough: bool, usual: int = 1) -> tuple[fl
 def coarse_grid(lattice: Lattice, n: int, quick: bool = False) -> Grid:
     """Lengthscales from two cell spacings to the domain's extent; ridges from 0.3 to about sqrt(n).
 
-    A ridge far above sqrt(n) forgets the data, one far below 0.3 is never private: public facts both.
+    A ridge far above sqrt(n) forgets the data, one far below 0.3 is never private: public facts
+    both.
     """
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     shortest = 2.0 * lattice.spacing

@@ -1,4 +1,4 @@
-"""What the mechanisms for public places have in common: sums over known places, and their reading."""
+"""Common parts of the mechanisms for public places: sums over public places, and their reading."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ VALUES_ONLY = Protection(
     "values", ("point", "cell"), ("replace-one",), ("the number of records", "the places of all records")
 )
 RIDGES = (1.0,)
-LENGTHSCALES = 2  # the shortest of the common grid
+LENGTHSCALES = 2  # number of lengthscales, from the short end of the common grid
 PATHS = 100  # drawn after the noise: free
 PARAMETERS = (LENGTHSCALE, RIDGE, Parameter("scale", "model_scale", "positive"), NUMBER)
 
 
 @dataclass(frozen=True)
 class LabelDesign(Design):
-    """The model of the field that shapes and reads a release over public places."""
+    """The model of the field, for the shape and the reading of a release over public places."""
 
     prior: str  # name in `PRIORS`
     lengthscale: float  # range of the prior, metres, > 0
@@ -50,12 +50,12 @@ class LabelDesign(Design):
 class PreparedSums:
     """The public part of a release, ready for the records' sums and the noise."""
 
-    design: LabelDesign  # what is released
+    design: LabelDesign  # design of the release
     places: PublicPlaces  # public places
-    rows: Floats  # (k, p) what a unit of response contributes
-    variance: Floats  # (p,) of the noise
+    rows: Floats  # (k, p) contribution of a unit of response
+    variance: Floats  # (p,) variance of the noise
     reading: SumsReading  # the field given the sums
-    noisy: Any  # draws the sums: takes an entropy, gives (p,)
+    noisy: Any  # function that draws the sums (p,) from an entropy
 
     def draw(self, entropy: Entropy) -> Released:
         design, sums = self.design, self.noisy(entropy)
@@ -73,7 +73,7 @@ class PreparedSums:
         return Released(paths, self.reading.mean(sums), self.reading.deviation, (sums,))
 
     def without_paths(self, entropy: Entropy, releases: int) -> list[Released]:
-        """Simulated releases judged by their probabilities only."""
+        """Simulated releases with probabilities and without paths."""
         means = [self.reading.mean(self.noisy(entropy)) for _ in range(releases)]
         return [Released(mean[None], mean, self.reading.deviation) for mean in means]
 
@@ -88,7 +88,7 @@ class LabelSpace(SearchSpace, ABC):
         """Designs, noise still open, for models (prior, lengthscale, ridge, scale)."""
 
     def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[Design, ...]:
-        """None where places are private; else few models, as each needs a dense factorisation."""
+        """A few models, as each needs a dense factorisation; none if places are private."""
         if VALUES_ONLY.refusal(facts):
             return ()
         lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales[:LENGTHSCALES]
@@ -110,7 +110,8 @@ class LabelSpace(SearchSpace, ABC):
 
 
 class LabelSums(Mechanism):
-    """A mechanism that releases noisy sums of values over public places, once; any number of maps is free."""
+    """A mechanism that releases noisy sums of values over public places, once; any number of maps
+    is free."""
 
     protection = VALUES_ONLY
     free_paths = True
@@ -119,10 +120,10 @@ class LabelSums(Mechanism):
 
     @abstractmethod
     def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:
-        """Everything before the draw that can fail."""
+        """Do every step that can fail before the draw."""
 
     def places_of(self, design: LabelDesign, facts: PublicFacts, records: CollapsedRecords) -> PublicPlaces:
-        """Where the records are, which is public; raises BoundRefused where it is not."""
+        """Public places of the records; raises BoundRefused if they are private."""
         self.refuse_unprotected(facts)
         where = (records.index.tobytes(), records.count.tobytes())
         return facts.cache.keep(
@@ -154,7 +155,7 @@ def _seen(
     releases: int,
     entropy: Entropy,
 ) -> Floats:
-    """The released sums themselves, which are the same wherever an attack looks."""
+    """The released sums, which do not depend on the attacked cells."""
     prepared = _prepared(design, facts, records)
     return np.array([prepared.noisy(entropy) for _ in range(releases)])[:, None]
 

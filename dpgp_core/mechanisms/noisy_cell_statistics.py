@@ -1,4 +1,4 @@
-"""Noisy cell statistics: what is released per cell, once, with the model of the field behind it, free."""
+"""Noisy cell statistics: one release of noisy sums and counts per cell, and its free readings."""
 
 from __future__ import annotations
 
@@ -49,25 +49,29 @@ LEAST_SHARE = 0.02
 """Least local mean count, before scaling, as a share of n/N: averages of noise can be negative."""
 
 FAR_BELOW = -50.0
-"""Standardised noisy count below which the truncated normal's moments come from their asymptotic series."""
+"""Standardised noisy count below which the truncated normal's moments use their asymptotic
+series."""
 
 LEAST_INFORMATION = 1e-3
 """Cells whose estimated count is below this share of the noise are treated as unobserved."""
 
 
 def estimated_counts(statistics: NoisyStatistics, lattice: Lattice) -> tuple[Floats, Floats]:
-    """Posterior mean and variance, (N,) each, of the true counts given the noisy ones: always positive.
+    """Posterior mean and variance, (N,) each, of the true counts given the noisy ones: always
+    positive.
 
-    A cell's count has an exponential prior, the law of largest entropy on [0, inf) with a given mean c: the
-    noisy counts' average around the cell, kept positive and scaled so that all c sum to the public n. Times
-    the noise's normal density this is a normal density with mean `count - s^2/c` and variance s^2, cut off
-    at 0, whose moments are closed formulas.
+    A cell's count has an exponential prior, the law of largest entropy on [0, inf) with mean c.
+    This mean is the noisy counts' average around the cell, bounded from below and scaled so that
+    all c sum to the public n. Times the noise's normal density this is a normal density with mean
+    `count - s^2/c` and variance s^2, cut off at 0, whose moments are closed formulas
+    (docs/mathematics.md, section 11).
     """
-    least = LEAST_SHARE * statistics.n / statistics.counts.size
-    around = np.maximum(smooth(lattice, statistics.counts, COUNT_SMOOTHING), least)
+    lower = LEAST_SHARE * statistics.n / statistics.counts.size
+    around = np.maximum(smooth(lattice, statistics.counts, COUNT_SMOOTHING), lower)
     around *= statistics.n / around.sum()
     noise = statistics.noise
     score = (statistics.counts - noise**2 / around) / noise
+    # phi / Phi at the score; erfcx takes out the factor exp(-score^2/2), which would underflow.
     hazard = np.sqrt(2.0 / np.pi) / erfcx(-score / np.sqrt(2.0))
     mean, variance = score + hazard, 1.0 - hazard * (score + hazard)
     # Far below the cut these cancel; their series in 1/|score| is then exact to a part in 10^8.
@@ -80,7 +84,7 @@ def estimated_counts(statistics: NoisyStatistics, lattice: Lattice) -> tuple[Flo
 def cell_observations(
     statistics: NoisyStatistics, lattice: Lattice, ridge: float, scale: float
 ) -> tuple[np.ndarray, Floats, Floats]:
-    """Cells that carry information, their estimated mean response and its noise variance, (k,) each.
+    """Cells with enough records, their estimated mean response and its noise variance, (k,) each.
 
     With estimated count m and its variance q the noisy sum is `m f + (noise of m records) +
     (error of m) f + N(0, s^2)` for a cell value f with prior variance scale^2 and records' noise
@@ -95,11 +99,13 @@ def cell_observations(
 
 
 def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float) -> Posterior:
-    """Posterior of the field given the released statistics only: free, whatever prior, ridge or scale.
+    """Posterior of the field given the released statistics only: free for any prior, ridge and
+    scale.
 
-    `scale` is the field's prior standard deviation, response units, with which its paths are drawn; `ridge`
-    the standard deviation of one record around its cell's value, in units of scale. Raises InvalidValue if
-    statistics and prior are over different cells, or a number is not positive.
+    `scale` is the field's prior standard deviation, response units, which also scales its paths;
+    `ridge` is the standard deviation of one record around its cell's value, in units of scale.
+    Raises InvalidValue if statistics and prior are over different cells, or a number is not
+    positive.
     """
     if statistics.sums.size != prior.size:
         raise InvalidValue("the statistics and the prior must be over the same cells.")
@@ -108,7 +114,10 @@ def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: floa
 
 
 def log_evidence(statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float) -> float:
-    """Log marginal likelihood of the estimated cell means, in nats: ranks (prior, ridge, scale) for free."""
+    """Log marginal likelihood of the estimated cell means, in nats: ranks (prior, ridge, scale) for
+    free."""
+    # y^T V^-1 y = y^T R^-1 (y - posterior mean), R the noise, and det V = det R det(1 + R^-1 K):
+    # both come from the posterior's factor, without forming V.
     cells, mean, variance = cell_observations(statistics, prior.lattice, ridge, scale)
     posterior = fit_cells(prior, cells, mean, variance, signal_scale=scale)
     misfit = float(np.sum(mean * (mean - posterior.mean[cells]) / variance))
@@ -119,10 +128,11 @@ def log_evidence(statistics: NoisyStatistics, prior: Prior, ridge: float, scale:
 def reference_records(
     statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float
 ) -> CollapsedRecords:
-    """Public stand-ins for the records, to tune a design on: estimated counts, noise-aware posterior means.
+    """Public substitutes for the records, to tune a design: estimated counts, noise-aware posterior
+    means.
 
-    For an analyst without reference data: pay for pilot statistics once, then search on these for free.
-    Raises InvalidValue if the noise hides every record.
+    An analyst without reference data pays for pilot statistics once, then searches on these records
+    for free. Raises InvalidValue if the noise hides every record.
     """
     count = np.rint(estimated_counts(statistics, prior.lattice)[0]).astype(np.int64)
     mean = noise_aware_posterior(statistics, prior, ridge, scale).mean
@@ -133,15 +143,16 @@ def reference_records(
 
 
 SIMULATIONS = 4
-QUICK_CELLS = 8_000  # a search ranks by as many of them as show so many cells together: a few releases of
-# many cells differ by less than designs do
-FACTORS = 2**17  # cells of all factors that simulations keep
-DENSE_CELLS, PATHS = 600, 100  # cells up to which dense priors are quick; paths, which cost nothing
+# A quick simulation takes enough releases to cover this number of cells: a few releases of many
+# cells differ by less than designs do.
+QUICK_CELLS = 8_000
+FACTORS = 2**17  # cells of all cached factors of simulations
+DENSE_CELLS, PATHS = 600, 100  # largest number of cells for dense priors; number of free paths
 
 
 @dataclass(frozen=True)
 class NoisyCellStatisticsDesign(Design):
-    """Noise on every cell's sum and count, and the model of the field by which they are read (free)."""
+    """Noise on every cell's sum and count, and the model of the field for the free reading."""
 
     mechanism: ClassVar[str] = "noisy-cell-statistics"
 
@@ -175,10 +186,11 @@ class _PreparedStatistics:
 
 
 class CellSpace(SearchSpace):
-    """A few models of the field by which the same statistics are read."""
+    """A few models of the field, all for the same statistics."""
 
     def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[NoisyCellStatisticsDesign, ...]:
-        """Every cell of the domain is observed, so on large domains only sparse priors are quick."""
+        """Models to search. As every cell is observed, only sparse priors are quick on large
+        domains."""
         sparse = tuple(name for name in ask.priors if PRIORS[name].sparse)
         priors = ask.priors if facts.lattice.size <= DENSE_CELLS or not sparse else sparse
         lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales
@@ -197,7 +209,8 @@ class CellSpace(SearchSpace):
 
 
 class NoisyCellStatistics(Mechanism):
-    """Release every cell's count and clipped sum with noise, once; read them by a Gaussian process."""
+    """Release every cell's count and clipped sum with noise, once; read them by a Gaussian
+    process."""
 
     name = "noisy-cell-statistics"
     title = "Noisy cell statistics"
@@ -219,12 +232,13 @@ class NoisyCellStatistics(Mechanism):
     exact_on_a_computer = True
 
     def guarantee(self, design: NoisyCellStatisticsDesign, facts: PublicFacts) -> Guarantee:
-        """A Gaussian mechanism: sums and counts of weight 1 have squared L2 sensitivity max(4, 2 + 2) = 4."""
+        """A Gaussian mechanism: sums and counts of weight 1 have squared L2 sensitivity max(4, 2 +
+        2) = 4."""
         cost = statistics_cost(design.statistic_noise, facts.lattice.size)
         return Guarantee.gaussian(cost, self.source)
 
     def apart_mu(self, design: NoisyCellStatisticsDesign, q: int) -> float:
-        """sqrt(q) times that of one record (docs/units-of-protection.md, proposition 3)."""
+        """sqrt(q) times the mu of one record (docs/units-of-protection.md, proposition 3)."""
         return apart_mu(design.statistic_noise, q)
 
     def calibrate(
@@ -237,7 +251,9 @@ class NoisyCellStatistics(Mechanism):
     ) -> Prepared:
         prior = facts.prior(design.prior, design.lengthscale)
         records.refuse_outside(prior.size)
-        blank = np.zeros(prior.size)  # the reading is tried on nothing, so that it cannot fail after a charge
+        # Read zeros first: a reading that cannot be computed must fail before the ledger is
+        # charged.
+        blank = np.zeros(prior.size)
         noise_aware_posterior(
             NoisyStatistics(blank, blank, design.statistic_noise, records.n),
             prior,
@@ -265,17 +281,18 @@ def _draws(noise: float, world: World) -> list[NoisyStatistics]:
 
 
 def _published(draw: NoisyStatistics, design: NoisyCellStatisticsDesign, world: World) -> Bools:
-    """Worlds whose records lie at the same places share a factor: its noise depends on counts alone."""
+    """The released set. Worlds with records at the same places share a factor: it depends on counts
+    only."""
     prior = world.facts.prior(design.prior, design.lengthscale)
-    cells, seen, variance = cell_observations(draw, prior.lattice, design.ridge, design.scale)
+    cells, means, variance = cell_observations(draw, prior.lattice, design.ridge, design.scale)
     posterior = world.cache.keep(
         "noisy posterior",
         (design.prior, design.lengthscale, design.scale, hash((cells.tobytes(), variance.tobytes()))),
         lambda: fit_cells(prior, cells, np.zeros(cells.size), variance, signal_scale=design.scale),
         max(FEW, FACTORS // prior.size),
     )
-    mean = posterior.mean_of(seen)
-    if design.cutoff == 0.5:  # the probability is one half where the mean meets the level
+    mean = posterior.mean_of(means)
+    if design.cutoff == 0.5:  # a normal law exceeds the level with probability 1/2 if its mean does
         return world.inside(mean)
     return world.published(Released(mean[None], mean, design.scale * np.sqrt(posterior.variance)), design)
 
@@ -293,7 +310,7 @@ def _simulated_sets(
     releases: int,
     entropy: Entropy,
 ) -> Bools:
-    """Many paths vote as the posterior mean does, so its excursion set stands for the released set."""
+    """Use the excursion set of the posterior mean, to which the votes of many paths converge."""
     size = world.facts.lattice.size
     draws = [release_statistics(records, size, design.statistic_noise, entropy) for _ in range(releases)]
     return np.array([_published(draw, design, world) for draw in draws])
@@ -326,12 +343,12 @@ def _seen(
     releases: int,
     entropy: Entropy,
 ) -> Floats:
-    """The released sums and counts at some cells, one row a release."""
-    found = np.empty((releases, 1, 2 * len(cells)))
-    for row in found:
+    """The released sums and counts at some cells, one row for each release."""
+    rows = np.empty((releases, 1, 2 * len(cells)))
+    for row in rows:
         noisy = release_statistics(records, facts.lattice.size, design.statistic_noise, entropy)
         row[0] = np.concatenate([noisy.sums[list(cells)], noisy.counts[list(cells)]])
-    return found
+    return rows
 
 
 @questions.law.register

@@ -1,4 +1,4 @@
-"""Released posterior paths: their designs, what these cost, and how the paths are read."""
+"""Released posterior paths: their designs, the cost of a design, and the reading of paths."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PosteriorSamplingDesign(Design):
         return self.noise_scale**2 / (self.scale**2 + self.noise_scale**2)
 
     def rounded_up(self) -> PosteriorSamplingDesign:
-        """The design in the whole numbers in which it is priced and drawn: never less noise."""
+        """Round up to the grid on which the design is priced and drawn: noise never decreases."""
         rounded = replace(
             self,
             ridge=up(self.ridge, RIDGE_BITS) * 2.0**-RIDGE_BITS,
@@ -67,12 +67,13 @@ class PosteriorSamplingDesign(Design):
 def path_guarantee(
     design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts, neighbours: Neighbours = "replace-one"
 ) -> Guarantee:
-    """Upper bound on the cost of releasing `design`, as rounded, on n records (responses in [-1, 1]).
+    """Upper bound on the cost of releasing `design`, as rounded, on n records (responses in [-1,
+    1]).
 
-    `prior_facts` are those of the prior that is really used. Neighbours exchange a record, or its value only.
-    Source: Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2; for the mean term the source of the
-    bound; for values only docs/exact-paths.md, section 6. Raises BoundRefused for a bound that is unknown,
-    unproved, or does not hold for the prior.
+    `prior_facts` are those of the prior of the release. Neighbours exchange a record, or its value
+    only. Source: Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2; for the mean term the
+    source of the bound; for values only docs/exact-paths.md, section 6. Raises BoundRefused for a
+    bound that is unknown, unproved, or does not hold for the prior.
     """
     design = design.rounded_up()
     if neighbours == "values-only":
@@ -84,17 +85,18 @@ def path_guarantee(
     bound, total, pairs = terms.bound, terms.total, terms.pairs
     if design.scale > 0.0:
         return Guarantee(terms.curve(total), bound.name, bound.source, True, None, pairs)
-    # A plain Gaussian mechanism: every S(alpha) bounds the same squared distance of means.
+    # With sigma = 0 the covariance does not depend on the records: a plain Gaussian mechanism
+    # (docs/mathematics.md, section 4). Every S(alpha) bounds the same squared distance of means.
     exact = math.sqrt(design.paths * float(terms.shift.min())) / total * (1.0 + 2.0**-50)
     return Guarantee(terms.curve(total), bound.name, bound.source, True, exact)
 
 
 def public_places_mu(design: PosteriorSamplingDesign, n: int, facts: PriorFacts) -> float:
-    """mu of the paths where the places of all records are public; an upper bound from n and the prior.
+    """mu of the paths if the places of all records are public; an upper bound from n and the prior.
 
-    With core variance v <= V_n at the place of the exchanged value, `k_D(x, x) = v r^2/(v + r^2)`, so
-    `mu = 2 sqrt(L) sqrt(v/(v + r^2))/(r omega)` grows with v. Source: docs/exact-paths.md, section 6. Raises
-    DesignError for a design without scale and noise.
+    With core variance v <= V_n at the place of the exchanged value, `k_D(x, x) = v r^2/(v + r^2)`,
+    so `mu = 2 sqrt(L) sqrt(v/(v + r^2))/(r omega)` grows with v. Source: docs/exact-paths.md,
+    section 6. Raises DesignError for a design without scale and noise.
     """
     total = amplitude(design.scale, design.noise_scale)[0]
     if total == 0.0:
@@ -106,35 +108,41 @@ def public_places_mu(design: PosteriorSamplingDesign, n: int, facts: PriorFacts)
 def least_at_public_places(
     design: PosteriorSamplingDesign, n: int, facts: PriorFacts, budget: Budget
 ) -> PosteriorSamplingDesign | None:
-    """The design with the least noise within the budget where the places are public; its share is kept."""
-    allowed = budget.mu
-    if not allowed > 0.0:
+    """The design with the least noise within the budget if places are public; its noise share is
+    fixed."""
+    mu = budget.mu
+    if not mu > 0.0:
         return None
     name = proved_bounds(facts, budget.bound)[0]
     share = design.noise_share
     unit = replace(design, scale=math.sqrt(1.0 - share), noise_scale=math.sqrt(share), bound=name)
-    total = public_places_mu(unit, n, facts) / allowed * (1.0 + 2.0**-46)
+    # mu is proportional to 1 / total scale, so a design of total scale 1 gives the answer without a
+    # search.
+    total = public_places_mu(unit, n, facts) / mu * (1.0 + 2.0**-46)
     return replace(unit, scale=total * unit.scale, noise_scale=total * unit.noise_scale).rounded_up()
 
 
 def sharpened_paths(
     design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts, epsilon: float, delta: float
 ) -> PosteriorSamplingDesign:
-    """The design with the least noise that the sharper conversion of `path_guarantee` allows, else unchanged.
+    """The design with the least noise that the sharper conversion of `path_guarantee` allows, else
+    unchanged.
 
-    It takes a design that costs at most (epsilon, delta), for example one from `smallest_scale_for`, keeps
-    its share of prior noise, and saves about 8 % of the noise. Source: docs/accounting.md, section 5. About
-    50 ms.
+    The input costs at most (epsilon, delta), for example a design from `smallest_scale_for`. The
+    result has the same share of prior noise and about 8 % less noise. Source: docs/accounting.md,
+    section 5. It takes about 50 ms.
     """
     design = design.rounded_up()
     if design.scale == 0.0:
         return design
     terms = _terms(design, n, prior_facts)
-    found = least_total(
+    least = least_total(
         epsilon, delta, shift=terms.shift, covariance=terms.covariance, pairs=terms.pairs, start=terms.total
     )
-    for nudge in (1e-12, 1e-9, 1e-6):  # the split into two scales is rounded
-        less = found / terms.total * (1.0 + nudge)
+    # The split into two scales is rounded, so an offer may miss the budget by ulps: only an offer
+    # that the forward computation confirms is returned.
+    for nudge in (1e-12, 1e-9, 1e-6):
+        less = least / terms.total * (1.0 + nudge)
         offer = replace(design, scale=design.scale * less, noise_scale=design.noise_scale * less)
         if less < 1.0 and path_guarantee(offer, n, prior_facts).epsilon(delta).epsilon <= epsilon:
             return offer
@@ -143,7 +151,8 @@ def sharpened_paths(
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """What the curve of a design is made of, on `ORDERS`: mean shift at total scale 1, covariance term."""
+    """Terms of a design's RDP curve on `ORDERS`: mean shift at total scale 1, and covariance
+    term."""
 
     bound: Bound
     total: float
@@ -164,6 +173,8 @@ def _terms(design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts) -> 
     total, share = amplitude(design.scale, design.noise_scale)
     if total == 0.0:
         raise DesignError("a design with scale 0 and noise_scale 0 releases the mean itself: add noise.")
+    # With prior noise the whole of section 2 holds with omega for sigma and P = share V_n / (V_n +
+    # r^2) (docs/mathematics.md, section 4); `leverage` computes this P.
     shift = bound.mean_shift(ORDERS, n=n, ridge=design.ridge, variance=variance, noise_share=share)
     p = leverage(design.ridge, variance, share)
     return _Terms(bound, total, shift, covariance_term(ORDERS, p), GaussianPairs(float(p), design.paths))
@@ -183,34 +194,36 @@ def _bound_for(design: PosteriorSamplingDesign, facts: PriorFacts) -> Bound:
     return bound
 
 
-PATTERNS = 128  # smooth patterns along which paths are read: finer detail is hidden by what was drawn
+PATTERNS = 128  # number of smooth patterns for reading paths: their randomness hides finer detail
 DEVIATIONS = (0.2, 0.4, 0.8)
-"""Standard deviations of the field before clipping that may be, response units; the paths weigh them."""
+"""Candidate standard deviations of the field before clipping, response units; the paths weigh
+them."""
 
 SCATTERS = (0.7, 2.0)  # scatters of a record around its cell, in units of that deviation
 RANGES = (0.7, 1.6, 4.0)  # ranges of the field, in units of the design's lengthscale
 CONSTANT = 0.2
-"""Share of the field's variance that all cells have in common: the centre is near the field's mean."""
+"""Share of the field's variance common to all cells: the centre is near the field's mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class PathReader:
-    """Reads released paths; made from the design and public facts alone, so before anything is drawn.
+    """Reader of released paths; it depends on the design and public facts alone, not on the draw.
 
-    With the design's prior K, counts m in D = diag(m)/r^2 and mean responses y per cell, a released path is
-    `f = (K^-1 + D)^-1 D y + noise` of covariance `sigma^2 (K^-1 + D)^-1 + eta^2 K`. For any patterns H and W
-    = K H the numbers `H^T f + W^T D f` are then sums of the records with features W/r^2, plus noise of
-    covariance `sigma^2 (H^T K H + W^T D W) + eta^2 (H^T K H + 2 W^T D W + W^T D K D W)`, divided by the
-    number of paths for their mean. They are read as other noisy sums are (docs/spectral-statistics.md). The
-    counts are not released: with their public guess in D, an error d of them adds `W^T d (g - f)/r^2`, where
-    `g - f = (1 - k_D D) g - noise`, with k_D = (K^-1 + D)^-1, is taken as independent of d; as n is public,
-    such errors sum to 0. What is not public of the field (its deviation, range and scatter) is weighed by how
-    well it explains the paths.
+    With the design's prior K, counts m in D = diag(m)/r^2 and mean responses y per cell, a released
+    path is `f = (K^-1 + D)^-1 D y + noise` of covariance `sigma^2 (K^-1 + D)^-1 + eta^2 K`. For any
+    patterns H and W = K H the numbers `H^T f + W^T D f` are then sums of the records with features
+    W/r^2, plus noise of covariance `sigma^2 (H^T K H + W^T D W) + eta^2 (H^T K H + 2 W^T D W + W^T
+    D K D W)`, divided by the number of paths for their mean. They are read like other noisy sums
+    (docs/spectral-statistics.md). The counts are not released: D uses their public guess, and an
+    error d of it adds `W^T d (g - f)/r^2`, where `g - f = (1 - k_D D) g - noise`, with k_D = (K^-1
+    + D)^-1, is treated as independent of d; as n is public, such errors sum to 0. Deviation, range
+    and scatter of the field are not public: the evidence of the paths weighs several values of
+    each.
     """
 
-    design: PosteriorSamplingDesign  # whose paths are read
+    design: PosteriorSamplingDesign  # design of the paths
     facts: PublicFacts  # public facts of the release
-    known: Floats | None = None  # (N,) records per cell where the places are public, else None
+    known: Floats | None = None  # (N,) records per cell if the places are public, else None
 
     @cached_property
     def model(self) -> SpectralModel:
@@ -223,11 +236,11 @@ class PathReader:
 
     @cached_property
     def counts(self) -> CountPrior:
-        """What is publicly believed of the records per node."""
+        """Public belief on the number of records per node."""
         nodes, facts = self.model.nodes, self.facts
         if self.known is not None:
-            found = nodes.gather(self.known)
-            return CountPrior(np.maximum(found, 1e-9), np.zeros(nodes.size))
+            at_nodes = nodes.gather(self.known)
+            return CountPrior(np.maximum(at_nodes, 1e-9), np.zeros(nodes.size))
         if facts.counts is not None:
             return prior_from_reference(nodes, facts.counts, float(facts.n), single=facts.single)
         shape = FieldBasis.of(self._pairs(RANGES[1])).rows
@@ -236,7 +249,7 @@ class PathReader:
 
     @cached_property
     def parts(self) -> _Parts:
-        """Everything of the reading that does not depend on the paths; public."""
+        """The part of the reading that does not depend on the paths; public."""
         design, nodes = self.design, self.model.nodes
         prior = self.facts.prior(design.prior, design.lengthscale)
         vectors = self.model.harmonics.vectors[:, :PATTERNS]
@@ -247,8 +260,10 @@ class PathReader:
         prior_part, record_part = patterns.T @ features, features.T @ weighted
         noise = design.scale**2 * (prior_part + record_part)
         if design.noise_scale > 0:
-            both = weighted.T @ _correlate(prior, weighted)
-            noise = noise + design.noise_scale**2 * (prior_part + 2.0 * record_part + both)
+            of_records = weighted.T @ _correlate(prior, weighted)
+            noise = noise + design.noise_scale**2 * (prior_part + 2.0 * record_part + of_records)
+        # Each sum is scaled to noise variance 1: the factors of the Cholesky decompositions below
+        # then have comparable entries.
         size = 1.0 / np.sqrt(np.maximum(noise.diagonal(), 1e-9 * noise.diagonal().max()))
         at_nodes = np.stack([nodes.gather(column) for column in features.T], axis=1)
         at_nodes /= nodes.cells_per_node[:, None]
@@ -262,7 +277,8 @@ class PathReader:
         return _Parts((patterns + weighted) * size, loadings, noise, np.ascontiguousarray(within))
 
     def _basis(self, factor: float) -> FieldBasis:
-        """The field of one range: its patterns, a constant, and what they leave out."""
+        """Basis of the field for one range: its patterns, a constant, and the remaining
+        variance."""
         basis = FieldBasis.of(self._pairs(factor), 2 * PATTERNS)
         even = np.full((basis.rest.size, 1), np.sqrt(CONSTANT))
         return FieldBasis(
@@ -271,11 +287,12 @@ class PathReader:
 
     @cached_property
     def from_counts(self) -> tuple[Floats, tuple[Floats, ...]]:
-        """(p, p) what errors of the counts add per unit of path noise, and per unit of each range's field."""
+        """(p, p) covariances from errors of the counts: by path noise, and per unit of each range's
+        field."""
         design, counts, within = self.design, self.counts, self.parts.within
         weight = counts.mean / design.ridge**2
-        drawn = (design.scale**2 + design.noise_scale**2) / design.paths
-        through_paths = self._through_counts(np.sqrt(drawn) * within)
+        variance = (design.scale**2 + design.noise_scale**2) / design.paths
+        through_paths = self._through_counts(np.sqrt(variance) * within)
         fields = []
         for factor in RANGES:
             rows = self._basis(factor).rows
@@ -283,36 +300,39 @@ class PathReader:
         return through_paths, tuple(fields)
 
     def _through_counts(self, rows: Floats) -> Floats:
-        """(p, p) law of `loadings^T d q` for errors d of the counts and q with covariance rows rows^T."""
+        """(p, p) covariance of `loadings^T d q`, d errors of the counts, q of covariance rows
+        rows^T."""
+        # d and q are independent, so the covariance of their products is the product of their
+        # covariances.
         counts, loadings = self.counts, self.parts.loadings
         variance = np.square(rows).sum(axis=1)
-        found = loadings.T @ (loadings * (counts.white * variance)[:, None])
+        independent = loadings.T @ (loadings * (counts.white * variance)[:, None])
         if counts.relative is None:
-            return np.asarray(found)
+            return np.asarray(independent)
         shared = counts.mean[:, None] * counts.relative
-        return np.asarray(found + loadings.T @ (((shared @ shared.T) * (rows @ rows.T)) @ loadings))
+        return np.asarray(independent + loadings.T @ (((shared @ shared.T) * (rows @ rows.T)) @ loadings))
 
     def _pairs(self, factor: float) -> Eigenpairs:
         return self.model.smooth_pairs("exponential", factor * self.design.lengthscale)
 
     def read(self, paths: Floats, count: int, entropy: Entropy) -> Reading:
-        """The field, and `count` draws of it, given paths (L, N) as they were released, before smoothing."""
-        seen = np.asarray(paths, dtype=np.float64).mean(axis=0)
+        """The field, and `count` draws of it, given released paths (L, N) before smoothing."""
+        average = np.asarray(paths, dtype=np.float64).mean(axis=0)
         parts = self.parts
-        sums = parts.sums.T @ seen
-        found = [self._posterior(sums, *belief) for belief in self._beliefs()]
-        evidence = np.array([posterior.reader.log_evidence(sums) for posterior in found])
+        sums = parts.sums.T @ average
+        posteriors = [self._posterior(sums, *belief) for belief in self._beliefs()]
+        evidence = np.array([posterior.reader.log_evidence(sums) for posterior in posteriors])
         weight = np.exp(evidence - evidence.max())
-        kept = np.flatnonzero(weight >= LEAST_WEIGHT * weight.sum())
-        weight = weight[kept] / weight[kept].sum()
+        likely = np.flatnonzero(weight >= LEAST_WEIGHT * weight.sum())
+        weight = weight[likely] / weight[likely].sum()
         times = shares(weight, count)
         readings = []
-        for place, number in zip(kept, times, strict=True):
-            posterior = found[place]
-            drawn = posterior.paths(number, entropy) if number else np.empty((0, seen.size))
+        for place, number in zip(likely, times, strict=True):
+            posterior = posteriors[place]
+            draws = posterior.paths(number, entropy) if number else np.empty((0, average.size))
             prior = posterior.reader.prior
-            drawn, mean, sd = unclipped(posterior.mean(), posterior.deviation(), prior, drawn)
-            readings.append(Reading(mean, sd, drawn))
+            draws, mean, sd = unclipped(posterior.mean(), posterior.deviation(), prior, draws)
+            readings.append(Reading(mean, sd, draws))
         return mixed(readings, weight)
 
     def _beliefs(self) -> list[tuple[int, float, float]]:
@@ -323,16 +343,16 @@ class PathReader:
         prior = ClippedPrior.of(PublicPrior(0.0, deviation, ridge))
         by_paths, by_field = self.from_counts
         noise = parts.noise + by_paths + prior.deviation**2 * by_field[place]
-        known = NodeCounts.known(counts.mean, parts.loadings.shape[1])
+        expected = NodeCounts.known(counts.mean, parts.loadings.shape[1])
         basis = self._basis(RANGES[place])
-        return FieldPosterior(FieldReader.of(nodes, basis, prior, parts.loadings, known, noise), sums)
+        return FieldPosterior(FieldReader.of(nodes, basis, prior, parts.loadings, expected, noise), sums)
 
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
     """Parts of the reading that depend on the design alone."""
 
-    sums: Floats  # (N, p) what turns a path into sums
+    sums: Floats  # (N, p) weights that turn a path into sums
     loadings: Floats  # (M, p) features of the records per node
     noise: Floats  # (p, p) covariance of the noise on the sums
     within: Floats  # (M, p) root of the posterior covariance (K^-1 + D)^-1 at the nodes, along the patterns

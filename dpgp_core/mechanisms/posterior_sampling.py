@@ -1,6 +1,7 @@
 """Posterior sampling: the paper's mechanism, released paths of the posterior of a Gaussian process.
 
-A release is the correctly rounded path of whole numbers (docs/exact-paths.md); simulations draw in floats.
+A release is the correctly rounded path of whole numbers (docs/exact-paths.md); simulations draw in
+floats.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ from dpgp_core.priors.lattice import Prior, smooth
 from dpgp_core.releasing import GRID, Prepared, PublicFacts, Released, draw_release
 from dpgp_core.simulation import SEED, HeldOut, World
 
-SMOOTHINGS = (0, 2, 6, 15)  # rounds of smoothing that a search tries
+SMOOTHINGS = (0, 2, 6, 15)  # candidate rounds of smoothing
 CHUNK = 4_000_000  # numbers drawn at a time for an attack
-NOISE_SHARES = (0.0, 0.5)  # shares of prior noise in the released variance that the local stage tries
+NOISE_SHARES = (0.0, 0.5)  # candidate shares of prior noise in the released variance
 
 
 @lru_cache(maxsize=20_000)
@@ -65,7 +66,8 @@ def _least_scales(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PreparedPaths:
-    """The posterior of the records, ready to be drawn from: exactly for a release, in floats for others."""
+    """The posterior of the records, ready for draws: exact for a release, in floats for a
+    simulation."""
 
     design: PosteriorSamplingDesign
     prior: Prior
@@ -79,14 +81,16 @@ class _PreparedPaths:
 
     def draw(self, entropy: Entropy) -> Released:
         design = self.design
-        # whatever is not known as a simulation's source draws exactly
+        # Only a simulation's source draws in floats: any other source may be a release and draws
+        # exactly.
         if isinstance(entropy, SimulationEntropy):
             return Released(self.posterior.draw(design.scale, design.paths, entropy, design.noise_scale))
         return Released(np.asarray(self.exact.draw(design.paths, entropy) * GRID))
 
 
 class PathSpace(SearchSpace):
-    """Every prior at a few ranges and ridges; around the best, shares of prior noise; rounds of smoothing."""
+    """Every prior at a few ranges and ridges; around the best, shares of prior noise; rounds of
+    smoothing."""
 
     def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[PosteriorSamplingDesign, ...]:
         grid = coarse_grid(facts.lattice, facts.n, ask.quick)
@@ -98,7 +102,7 @@ class PathSpace(SearchSpace):
         )
 
     def unpriced(self, design: PosteriorSamplingDesign, facts: PublicFacts) -> PosteriorSamplingDesign:
-        """Only the share of prior noise in the released variance remains of the noise."""
+        """Keep only the share of prior noise in the released variance."""
         scale, noise = _split(round(design.noise_share, 6))
         return replace(design, scale=scale, noise_scale=noise, bound="sharp")
 
@@ -133,23 +137,30 @@ class PathSpace(SearchSpace):
         return PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, 1.0, paths=ask.paths)
 
     def varied(self, design: PosteriorSamplingDesign, name: str, value: float) -> Design:
-        """A changed scale keeps the share of prior noise in the released variance."""
+        """Change a parameter; a new scale leaves the share of prior noise unchanged, a new share the
+        released variance."""
+        if name == "noise_share":
+            width = math.hypot(design.scale, design.noise_scale)
+            scale, noise = math.sqrt(1.0 - value), math.sqrt(value)
+            return replace(design, scale=width * scale, noise_scale=width * noise)
         if name == "scale":
             return replace(design, scale=value, noise_scale=design.noise_scale * value / design.scale)
         return super().varied(design, name, value)
 
 
 class PosteriorSampling(Mechanism):
-    """Release L paths of the posterior; the whole functions leave, so every threshold is free.
+    """Release L paths of the posterior as whole functions, so every threshold is free.
 
-    Where the places of the records are public, it is a Gaussian mechanism: docs/exact-paths.md, section 6.
+    If the places of the records are public, it is a Gaussian mechanism: docs/exact-paths.md,
+    section 6.
     """
 
     name = "posterior-sampling"
     title = "Posterior sampling"
+    product = "Posterior paths"
     summary = "Draws whole maps from what the records suggest; each further map costs privacy."
     source = "Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2"
-    protection = Protection("values and places", ("point", "cell"))
+    protection = Protection("values and places", ("point", "cell"), shows_public_places=True)
     design_type = PosteriorSamplingDesign
     space = PathSpace
     usual = True
@@ -159,18 +170,20 @@ class PosteriorSampling(Mechanism):
 
     def guarantee(self, design: PosteriorSamplingDesign, facts: PublicFacts) -> Guarantee:
         prior = facts.prior(design.prior, design.lengthscale)
-        found = path_guarantee(design, facts.n, prior, facts.neighbours)
-        return replace(found, distance=distance_of(design.paths * deviates_at_most(prior)))
+        guaranteed = path_guarantee(design, facts.n, prior, facts.neighbours)
+        return replace(guaranteed, distance=distance_of(design.paths * deviates_at_most(prior)))
 
     def calibrate(
         self, design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
     ) -> PosteriorSamplingDesign | None:
-        """None too where it is not proved that a computer can solve the design's equations."""
+        """Also None if no proof covers the numerical solution of the design's equations."""
         design, prior = design.rounded_up(), facts.prior(design.prior, design.lengthscale)
         if solve_slack(prior, facts.n, design.ridge).solving > UNSOLVABLE:
             return None
         if facts.neighbours == "values-only":
             return least_at_public_places(design, facts.n, prior, budget)
+        # Each proved bound gives its own least noise; the bound with the least of them prices the
+        # design.
         share, best = design.noise_share, None
         for name in proved_bounds(prior, budget.bound):
             scale, noise = _least_scales(
@@ -200,10 +213,10 @@ class PosteriorSampling(Mechanism):
 def _sharpened(
     design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
 ) -> PosteriorSamplingDesign:
-    if facts.owner is not None:  # the sharper conversion is about one record
+    if facts.owner is not None:  # the sharper conversion holds for one record only
         return design
     if facts.neighbours == "values-only":
-        return design  # its price is exact already
+        return design  # the price is exact
     prior = facts.prior(design.prior, design.lengthscale)
     return sharpened_paths(design, facts.n, prior, budget.epsilon, budget.delta).rounded_up()
 
@@ -222,7 +235,9 @@ def priced_paths(
 
 @questions.floor.register
 def _floor(design: PosteriorSamplingDesign, facts: PublicFacts, delta: float) -> float:
-    """What remains at infinite scale: the covariance term of the paths, converted at `delta`."""
+    """The cost at infinite scale: the covariance term of the paths, converted at `delta`."""
+    # The covariance term does not contain sigma, so no scale removes it (docs/mathematics.md,
+    # section 2). With public places both covariances are equal, and it vanishes.
     if facts.neighbours == "values-only":
         return 0.0
     variance = variance_bound(facts.n, design.ridge, facts.prior(design.prior, design.lengthscale).kappa)
@@ -239,19 +254,19 @@ def _read(
     paths: Floats,
     entropy: Entropy,
 ) -> Reading:
-    """Deconvolution: probabilities and draws of the field behind (L, N) paths, also behind one."""
-    known: Floats | None = None
+    """Deconvolve paths (L, N), L >= 1, into probabilities and draws of the field."""
+    counts: Floats | None = None
     if facts.places_public:
-        known = np.zeros(facts.lattice.size)
-        known[records.index] = records.count
-    key = (design, facts.n, None if known is None else hash(known.tobytes()))
-    reader = facts.cache.keep("path reader", key, lambda: PathReader(design, facts, known), 1)
+        counts = np.zeros(facts.lattice.size)
+        counts[records.index] = records.count
+    key = (design, facts.n, None if counts is None else hash(counts.tobytes()))
+    reader = facts.cache.keep("path reader", key, lambda: PathReader(design, facts, counts), 1)
     return reader.read(paths, DRAWS, entropy).on_grid()
 
 
 @questions.simulate.register
 def _simulate(design: PosteriorSamplingDesign, world: World, *, quick: bool = False) -> Bools:
-    """Mean, residual paths and prior noise are smoothed once and combined for every scale."""
+    """Smooth mean, residual paths and prior noise once, and combine them for every scale."""
     draws = world.releases(design.paths) * design.paths
     key = (world.key, design.prior, design.lengthscale, design.ridge, draws)
     parts = world.cache.keep(
@@ -285,13 +300,13 @@ def _seen(
     releases: int,
     entropy: Entropy,
 ) -> Floats:
-    """Many releases are the paths of one larger draw, in portions."""
+    """Draw the paths of many releases together, in portions."""
     parts, step = [], max(1, CHUNK // (design.paths * facts.lattice.size))
     for start in range(0, releases, step):
         count = min(step, releases - start)
         batch = PosteriorSampling().prepare(replace(design, paths=count * design.paths), facts, records)
-        drawn = draw_release(batch, entropy, simulation=True).paths[:, list(cells)]
-        parts.append(drawn.reshape(count, design.paths, len(cells)))
+        paths = draw_release(batch, entropy, simulation=True).paths[:, list(cells)]
+        parts.append(paths.reshape(count, design.paths, len(cells)))
     return np.concatenate(parts)
 
 
@@ -299,7 +314,10 @@ def _seen(
 def _law(
     design: PosteriorSamplingDesign, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
 ) -> tuple[Floats, Floats]:
-    """Of one path: given its values at the replaced records' cells, its rest tells nothing more."""
+    """Law of one path at the replaced records' cells, which carry all its information on the
+    records."""
+    # With D the precisions of the records, k_D = (1 + K D)^-1 K and m_D = k_D (pull / r^2): the
+    # posterior without inverting K (docs/mathematics.md, section 0).
     precision, weighted = count / design.ridge**2, pull / design.ridge**2
     left = np.linalg.solve(np.eye(pull.size) + covariance * precision, covariance)
     noisy = design.scale**2 * left + design.noise_scale**2 * covariance
@@ -307,7 +325,7 @@ def _law(
 
 
 def _split(share: float) -> tuple[float, float]:
-    """Scales in the ratio that gives the prior noise this share of their variance; their size is open."""
+    """Two scales with this share of prior noise in their variance; their common factor is open."""
     return (1.0, 0.0) if share == 0.0 else (1.0, math.sqrt(share / (1.0 - share)))
 
 
@@ -321,11 +339,11 @@ def _rounds(design: PosteriorSamplingDesign) -> int:
 
 def _smoothed(world: World, fields: Floats) -> Iterator[Floats]:
     """The fields after each number of rounds in SMOOTHINGS."""
-    done = 0
+    previous = 0
     for rounds in SMOOTHINGS:
-        fields = smooth(world.facts.lattice, fields, rounds - done)
+        fields = smooth(world.facts.lattice, fields, rounds - previous)
         yield fields
-        done = rounds
+        previous = rounds
 
 
 def _smoothed_parts(

@@ -1,7 +1,7 @@
-"""What searches, audits and readers ask of a design: functions with one default each, which is sound.
+"""Functions of a design for searches, audits and readers, each with a sound default.
 
-A mechanism that knows better registers a function for the class of its designs, for example with
-`@questions.simulate.register`. A default never lowers a price and never promises more.
+A mechanism with a sharper answer registers a function for the class of its designs, for example
+with `@questions.simulate.register`. A default never lowers a price and never raises a guarantee.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.simulation import SEED, SIMULATED_RELEASES, HeldOut, World
 
-# What a release costs, beyond its guarantee.
+# The cost of a release, beyond its guarantee.
 
 
 @singledispatch
 def sharpened(design: Design, facts: PublicFacts, budget: Budget) -> Design:
-    """A design from `calibrate` with the least noise that is proved for the budget; unchanged by default."""
+    """Reduce the noise of a design from `calibrate` to the least proved for the budget; default: no
+    change."""
     return design
 
 
@@ -39,37 +40,39 @@ def priced(
 ) -> tuple[Design, float]:
     """The design under the bound that prices it lowest, and its epsilon at `delta`, an upper bound.
 
-    By default what it is guaranteed to cost.
+    The default is the design itself and the cost of its guarantee.
     """
     return design, mechanism_of(design).guarantee(design, facts).epsilon(delta).epsilon
 
 
 @singledispatch
 def floor(design: Design, facts: PublicFacts, delta: float) -> float:
-    """The epsilon that remains whatever the noise; 0 where enough noise meets every budget, the default."""
+    """The epsilon at infinite noise; 0, the default, if enough noise meets every budget."""
     return 0.0
 
 
 @singledispatch
 def least_cost(design: Design) -> Cost | None:
-    """What a release of `design` costs at least, by its own noise and whatever the data; None if unknown.
+    """Lower bound on the cost of a release of `design` for any data, by its own noise; None if
+    unknown.
 
-    For a reader who has the design and not the facts: a statement with a smaller cost is false.
+    A reader has the design and not the facts: a statement with a smaller cost is false.
     """
     return None
 
 
-# How a release is read.
+# The reading of a release.
 
 
 @singledispatch
 def read(
     design: Design, facts: PublicFacts, records: CollapsedRecords, paths: Floats, entropy: Entropy
 ) -> Reading | None:
-    """The field given released paths (L, N) where these are no draws of it; None by default: they are.
+    """The field given released paths (L, N); None, the default, if the paths are draws of the
+    field.
 
-    Post-processing of paths on the public grid (before a public prior mean is added back). Of `records`
-    their places alone may enter, and only where `facts` say that these are public.
+    Post-processing of paths on the public grid (before a public prior mean is added back). It may
+    use the places of `records`, only if `facts` declare them public, and nothing else of them.
     """
     return None
 
@@ -85,17 +88,18 @@ def receipt_lines(design: Design) -> tuple[tuple[str, str], ...]:
     return (("Mechanism", f"{mechanism.title}, {mechanism.describe(design)}."), ("Paths", text))
 
 
-# How a release is simulated on reference data.
+# The simulation of a release on reference data.
 
 
 @singledispatch
 def simulated_sets(
     design: Design, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
 ) -> Bools:
-    """(releases, N) released sets of simulated releases of some records, judged as `world` asks."""
+    """(releases, N) released sets of simulated releases of some records, at the threshold of
+    `world`."""
     prepared = mechanism_of(design).prepare(design, world.facts, records)
-    drawn = (draw_release(prepared, entropy, simulation=True) for _ in range(releases))
-    return np.array([world.published(each, design) for each in drawn])
+    draws = (draw_release(prepared, entropy, simulation=True) for _ in range(releases))
+    return np.array([world.published(released, design) for released in draws])
 
 
 def _releases(design: Design, world: World) -> int:
@@ -106,15 +110,16 @@ def _releases(design: Design, world: World) -> int:
 def simulate(design: Design, world: World, *, quick: bool = False) -> Bools:
     """(S, N) released sets of simulated releases of the world's records, on common random numbers.
 
-    By `quick` ones a search ranks its candidates. They are on further draws, where they differ: the best of
-    many designs on the same draws looks better than it is, and what is shown is simulated again.
+    A search ranks its candidates by `quick` simulations. These use other draws, if they differ at
+    all: the best of many designs on the same draws looks better than it is, so the winners are
+    simulated again.
     """
     return simulated_sets(design, world, world.records, _releases(design, world), SimulationEntropy(SEED))
 
 
 @singledispatch
 def simulate_held_out(design: Design, world: World) -> Bools:
-    """(S, N) released sets of releases of the training records only, whose held-out cells are judged."""
+    """(S, N) released sets of releases of the training records only, for judging held-out cells."""
     entropy = SimulationEntropy(SEED + 3)
     return simulated_sets(design, world, world.training, _releases(design, world), entropy)
 
@@ -127,14 +132,14 @@ def held_out(design: Design, world: World) -> HeldOut:
     return HeldOut(world.bce(world.probabilities(released)[world.held_out]))
 
 
-# The same of mechanisms whose probabilities are exact, so that no paths need be drawn.
+# Simulations of mechanisms with exact probabilities, which need no paths.
 
 
 class WithoutPaths(Protocol):
     """A prepared release that can be simulated without its paths."""
 
     def without_paths(self, entropy: Entropy, releases: int) -> list[Released]:
-        """Simulated releases judged by their probabilities only."""
+        """Simulated releases with probabilities and without paths."""
         ...
 
 
@@ -149,30 +154,31 @@ def sets_without_paths(
     design: Design, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
 ) -> Bools:
     """(releases, N) released sets, as `simulated_sets`."""
-    drawn = _without_paths(design, world, records, releases, entropy)
-    return np.array([world.published(each, design) for each in drawn])
+    draws = _without_paths(design, world, records, releases, entropy)
+    return np.array([world.published(released, design) for released in draws])
 
 
 def simulate_without_paths(design: Design, world: World, seed: int) -> Bools:
-    """(S, N) released sets, as `simulate`: every cutoff reads the same probabilities of the same releases."""
+    """(S, N) released sets, as `simulate`: all cutoffs share the probabilities of the same
+    releases."""
     blank = replace(design, cutoff=0.5)
 
     def make() -> Floats:
         entropy = SimulationEntropy(seed)
-        drawn = _without_paths(blank, world, world.records, SIMULATED_RELEASES, entropy)
-        return np.array([world.probabilities(each) for each in drawn])
+        draws = _without_paths(blank, world, world.records, SIMULATED_RELEASES, entropy)
+        return np.array([world.probabilities(released) for released in draws])
 
     return agreed(world.cache.keep(design.mechanism, (world.key, blank), make), design.cutoff)
 
 
 def held_out_without_paths(design: Design, world: World) -> HeldOut:
     """As `held_out`, the mean over three releases."""
-    drawn = _without_paths(design, world, world.training, 3, SimulationEntropy(SEED + 4))
-    seen = [world.probabilities(each)[world.held_out] for each in drawn]
-    return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+    draws = _without_paths(design, world, world.training, 3, SimulationEntropy(SEED + 4))
+    probabilities = [world.probabilities(released)[world.held_out] for released in draws]
+    return HeldOut(float(np.mean([world.bce(chances) for chances in probabilities])))
 
 
-# What an attacker sees.
+# The view of an attacker.
 
 
 @singledispatch
@@ -184,17 +190,19 @@ def seen(
     releases: int,
     entropy: Entropy,
 ) -> Floats:
-    """(releases, L, k) what an attack looks at in each release: by default the paths at some cells."""
+    """(releases, L, k) numbers that an attack takes from each release: by default paths at some
+    cells."""
     prepared = mechanism_of(design).prepare(design, facts, records)
-    drawn = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]
-    return np.stack(drawn)[:, :, list(cells)]
+    paths = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]
+    return np.stack(paths)[:, :, list(cells)]
 
 
 @singledispatch
 def mean_and_noise(
     design: Design, facts: PublicFacts, records: CollapsedRecords, cells: Sequence[int]
 ) -> tuple[Floats, Floats] | None:
-    """(d,) means and deviations of what is `seen`, where independent noise is added; None elsewhere."""
+    """(d,) means and deviations of the numbers of `seen` under independent noise; None
+    otherwise."""
     return None
 
 
@@ -202,9 +210,11 @@ def mean_and_noise(
 def law(
     design: Design, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
 ) -> tuple[Floats, Floats] | None:
-    """Exact mean and covariance of what is seen when all records lie in k cells; None if unknown.
+    """Exact mean and covariance of the attacker's numbers if all records are in k cells; None if
+    unknown.
 
-    `covariance` (k, k) is the prior's among these cells; `count`, `pull` (k,) the number of records and the
-    sum of their responses in each; `seen` the positions among the k that the attack looks at.
+    `covariance` (k, k) is the prior's for these cells; `count`, `pull` (k,) are the number of
+    records and the sum of their responses in each; `seen` are the positions of the attacked cells
+    among the k.
     """
     return None

@@ -1,4 +1,4 @@
-"""The registered mechanisms, and a release in one call for data of which nothing is known."""
+"""The registered mechanisms, and a release in one call for data without reference."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ MECHANISMS: Registry[Mechanism] = Registry("hexcursion.mechanisms", {}, Mechanis
 
 
 def mechanism_of(design: Design) -> Mechanism:
-    """The mechanism that a design belongs to."""
+    """The mechanism of a design."""
     return mechanism_named(design.mechanism)
 
 
 def mechanism_named(name: str) -> Mechanism:
-    """The mechanism of a name; raises DesignError, which names the known ones, for another."""
+    """The mechanism with a name; DesignError, which lists all names, for an unknown one."""
     if name not in MECHANISMS:
         raise DesignError(f"unknown mechanism {name!r}: choose one of {', '.join(sorted(MECHANISMS))}.")
     return MECHANISMS[name]
 
 
 def design_from_mapping(values: Mapping[str, Any]) -> Design:
-    """The design of a tagged mapping, as settings files and statements hold it.
+    """Read the design from a mapping with its mechanism's name, as in settings files and
+    statements.
 
-    Raises DesignError if no mechanism is named, or its parameters are unknown, missing or impossible.
+    Raises DesignError if no mechanism is named, or its parameters are unknown, missing or
+    impossible.
     """
     name = values.get("mechanism")
     if not isinstance(name, str):
@@ -47,14 +49,14 @@ def design_from_mapping(values: Mapping[str, Any]) -> Design:
 def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: float) -> Released:
     """Release a field from private records, (epsilon, delta)-differentially private.
 
-    One record exchanged for another, value and place, is hidden; the number of records is public. Every call
-    draws anew and costs epsilon: nothing keeps account here, `hexcursion.release` charges a ledger first.
+    The exchange of one record for another, value and place, is hidden; the number of records is
+    public. Every call draws anew and costs epsilon: this function charges no ledger,
+    `hexcursion.release` does.
 
     Parameters
     ----------
     values : (n,) array_like
-        Responses: (value - centre) / clip with a public centre and clip bound. What lies beyond -1 and 1 is
-        cut to them.
+        Responses: (value - centre) / clip with a public centre and clip bound, clipped to [-1, 1].
     cells : (n,) array_like of int
         The cell of each record, a position in the domain of `lattice`.
     lattice : Lattice
@@ -65,15 +67,15 @@ def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: fl
     Returns
     -------
     Released
-        `mean` and `sd`, (N,) in response units; `probability(level)` that a cell lies above a level.
+        `mean` and `sd`, (N,) in response units; `probability(level)` that a cell is above a level.
 
     Raises
     ------
     InvalidValue
-        For values that are no finite numbers, cells that are no whole numbers or lie outside of the domain,
+        For values that are not finite numbers, cells that are not whole numbers or are outside the domain,
         and an impossible budget; nothing is drawn then.
     NumericalFailure
-        Where the computed cost exceeds the budget; nothing is drawn then.
+        If the computed cost exceeds the budget; nothing is drawn then.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""The design of spectral statistics: which sums are released, how they are read, and where the map is cut."""
+"""The design of spectral statistics: the released sums, the model of their reading, and the
+cutoff."""
 
 from __future__ import annotations
 
@@ -19,20 +20,22 @@ from dpgp_core.spectral.prior import Law
 CutoffFrom = Literal["design", "release"]
 
 FIXED_RANGE = 8.0
-"""Range of the design that is released where no reference data say anything, in spacings of the cells."""
+"""Range of the design for a release without reference data, in spacings of the cells."""
 
 FIXED_RIDGE = 1.28
-"""Scatter of one record around its cell's value in that design, in units of the field's deviation."""
+"""Scatter of one record around its cell's value in that design, in units of the field's
+deviation."""
 
 FIXED_SPREAD = 0.5
-"""Deviation of the field in that design, and the signal that its sums are chosen for, in clip bounds."""
+"""Deviation of the field in that design, and the assumed signal of its sums, in clip bounds."""
 
 
 FIRST, TIGHT = 0.3, 0.9
-"""Of a design with two looks: share of mu^2 for the first, and the second clip bound in deviations."""
+"""For two looks: share of mu^2 for the first, and clip bound of the second in deviations."""
 
 SPREAD_OF_ANSWERS = 1.2
-"""Deviation of the probit of the share of yes over the area: four fifths of shares lie between 6 and 94 %."""
+"""Deviation of the probit of the share of yes over the area: four fifths of shares are 6 to 94
+%."""
 
 
 SPREADS_OF_COUNTS = {"rate": 0.5, "density": 1.2}
@@ -41,46 +44,49 @@ SPREADS_OF_COUNTS = {"rate": 0.5, "density": 1.2}
 
 @dataclass(frozen=True)
 class SpectralStatisticsDesign(Design):
-    """Sums of public features over the records with Gaussian noise, and the model by which they are read."""
+    """Sums of public features over the records with Gaussian noise, and the model of their
+    reading."""
 
     mechanism: ClassVar[str] = "spectral-statistics"
 
     strategy: str  # name in `STRATEGIES`: which sums are released
     prior: str  # name in `PRIORS`, for the strategy and for the reading
     lengthscale: float  # range of the prior, metres, > 0
-    # standard deviation of the clipped field, response units, > 0, for which the sums are chosen: the larger,
-    # the more sums
+    # standard deviation of the clipped field, response units, > 0, for choosing the sums: a larger
+    # signal gives more sums
     signal: float
     middle: float  # mean of the field before clipping, response units, from public knowledge
-    # what the reference says of the field's standard deviation before clipping, response units, > 0
+    # standard deviation of the field before clipping by the reference, response units, > 0
     spread: float
-    amplitude: float  # standard deviation that the reading reckons with, in units of `spread`, > 0
+    amplitude: float  # standard deviation in the reading, in units of `spread`, > 0
     ridge: float  # scatter of one record around its cell's value, in units of that deviation
     mu: float  # Gaussian-DP parameter that the release may cost, > 0: smaller is safer
-    # share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean is
-    # not known from reference data and is read from the release as well
+    # share of the field's variance common to the whole domain, in [0, 1): above 0 if reference data
+    # do not determine the mean, which the release then estimates
     common: float = 0.0
-    # "design", or "release": the release then chooses the cutoff at which it is expected to agree best with
-    # the map without privacy noise, and `cutoff` is a placeholder until it is drawn
+    # "design", or "release": the release then chooses the cutoff with the best expected agreement
+    # with the map without privacy noise, and `cutoff` is a placeholder until the draw
     cutoff_from: CutoffFrom = "design"
-    # whether the release starts from a published reference and weighs how far the field has drifted since:
-    # middle, spread, amplitude, ridge and common then say nothing of the reading
+    # whether the release starts from a published reference and weighs the field's drift since: the
+    # reading then ignores middle, spread, amplitude, ridge and common
     drift: bool = False
-    # share of the variance that the public columns of the area explain together, if they explain anything, in
-    # [0, 1); 0 where there are none. They add it to the field's own.
+    # share of the variance that the public columns of the area explain together, if they explain
+    # anything, in [0, 1); 0 without columns. It adds to the field's own variance.
     covariates: float = 0.0
-    # of a record's response: "amount", or "yes-no" for answers; the field is then the probit of their share,
-    # around which an answer scatters with deviation 1. Or "rate" and "density" for records that are counted
-    # over public numbers: the field is the logarithm of their rate, and counts scatter by chance.
+    # kind of a record's response: "amount", or "yes-no" for answers; the field is then the probit
+    # of their share, around which an answer scatters with deviation 1. Or "rate" and "density" for
+    # records counted over public numbers: the field is the logarithm of their rate, and counts
+    # scatter by chance.
     law: Law = "amount"
-    # share of mu^2 that a first look may cost, in [0, 1); 0 where there is one look. The second look is
-    # centred, clipped and shaped by what the first has released.
+    # share of mu^2 for a first look, in [0, 1); 0 for a single look. The released first look
+    # determines centre, clip bound and features of the second.
     first: float = 0.0
     # clip bound of the second look, in deviations of a record about the map of the first, > 0
     tight: float = TIGHT
-    # Where several holders of records release the same sums, which readers add: records of all
-    # holders, and the Gaussian-DP parameter that the added noise would cost one holder. The sums
-    # are chosen for both, so that they do not depend on a single holder. 0: for this release alone.
+    # If several holders of records release the same sums, which readers add: records of all
+    # holders, and the Gaussian-DP parameter at which one holder would need the added noise. The
+    # sums are chosen for both, so that they do not depend on a single holder. 0: for this release
+    # alone.
     pool_records: float = 0.0
     pool_mu: float = 0.0
 
@@ -111,7 +117,7 @@ class SpectralStatisticsDesign(Design):
 
     @property
     def ball(self) -> Ball:
-        """Which vectors of responses a record may have: here one response."""
+        """The vectors of responses that a record may have: here one response."""
         return ONE_COLUMN
 
     @property
@@ -119,18 +125,22 @@ class SpectralStatisticsDesign(Design):
         return () if self.law == "amount" else ("ridge", "amplitude")
 
     def for_law(self, law: Law) -> SpectralStatisticsDesign:
-        """The same for responses of a law; what is believed of answers is the same for all, as of counts."""
+        """Adapt the design to a law of responses; answers and counts have fixed priors."""
         if law == "amount":
             return replace(self, law=law)
         spread = SPREADS_OF_COUNTS.get(law, SPREAD_OF_ANSWERS)
         fitted = replace(self, law=law, middle=0.0, spread=spread, amplitude=1.0, ridge=1.0 / spread)
         if law not in SPREADS_OF_COUNTS:
             return fitted
-        return replace(fitted, middle=-0.5 * spread**2, common=0.0)  # the mean rate is 1
+        # E exp(u) = exp(mean + spread^2 / 2): with this mean the mean rate is 1.
+        return replace(fitted, middle=-0.5 * spread**2, common=0.0)
 
     @property
     def looks(self) -> tuple[float, float]:
-        """Gaussian-DP parameters of the first look and of the second, which may be 0: together at most mu."""
+        """Gaussian-DP parameters of the first look and of the second, which may be 0: together at
+        most mu."""
+        # Corollary 4 (docs/spectral-statistics.md, section 4): squares of mu add. The factors below
+        # 1 make up for rounding.
         second = self.mu * np.sqrt(1.0 - self.first) * (1.0 - 2.0**-40) if self.first else 0.0
         return (self.mu * np.sqrt(self.first) * (1.0 - 2.0**-40) if self.first else self.mu), float(second)
 
@@ -146,10 +156,10 @@ class SpectralStatisticsDesign(Design):
 
 
 def fixed_design(spacing: float) -> SpectralStatisticsDesign:
-    """Return the design for data of which nothing is known, its noise still open; lengths in metres.
+    """Return the design for data without reference, its noise still open; lengths in metres.
 
-    On surveys without reference data it beats or equals designs searched on simulated fields in 14 of 17
-    cases. The release chooses its own cutoff.
+    On surveys without reference data it beats or equals designs searched on simulated fields in 14
+    of 17 cases. The release chooses its own cutoff.
     """
     return SpectralStatisticsDesign(
         "water-filled", "exponential", FIXED_RANGE * spacing, signal=FIXED_SPREAD, middle=0.0,

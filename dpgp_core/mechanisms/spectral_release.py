@@ -1,4 +1,4 @@
-"""A release of spectral sums: how it is drawn, and what readers compute again from what it left."""
+"""A release of spectral sums: its draw, and the results that readers recompute from the released sums."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from dpgp_core.spectral.sums import (
 
 
 def spectral_model(facts: PublicFacts, pairs: int = PAIRS) -> SpectralModel:
-    """The workspace of a domain with so many patterns at most, kept with its other shared work."""
+    """The workspace of a domain with at most `pairs` patterns, cached with the facts."""
     store = None if facts.store is None else FolderStore(facts.store)
     columns, levels = facts.covariates, len(facts.parents)
     return facts.cache.keep(
@@ -58,7 +58,7 @@ def spectral_model(facts: PublicFacts, pairs: int = PAIRS) -> SpectralModel:
 
 
 def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False) -> Prepared:
-    """Make everything that follows from a design and public facts; `rough` as in `SpectralPlan`."""
+    """Compute everything that follows from a design and public facts; `rough` as in `SpectralPlan`."""
     return spectral_model(facts, PATTERNS if design.first else PAIRS).prepare(
         SpectralPlan(
             design.strategy,
@@ -81,7 +81,7 @@ def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough
 
 
 def public_counts_of(facts: PublicFacts, kept: KeptSums) -> PublicCounts:
-    """What was public of the counts of a release whose sums were kept."""
+    """Public knowledge of the counts of a release, from its stored sums."""
     n = None if facts.relation == "add-or-remove" or kept.noise.ball.presence else float(facts.n)
     if facts.neighbours == "values-only":
         return PublicCounts("known", n, kept.public_counts, facts.single)
@@ -90,7 +90,7 @@ def public_counts_of(facts: PublicFacts, kept: KeptSums) -> PublicCounts:
 
 
 def grid_records(records: CollapsedRecords) -> GridRecords:
-    """Records in the whole numbers that are summed."""
+    """Records in whole numbers, as the sums take them."""
     return GridRecords(records.index, records.count, records.units)
 
 
@@ -103,9 +103,9 @@ def per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Flo
 
 
 def known_counts(facts: PublicFacts, records: CollapsedRecords | GridRecords) -> PublicCounts:
-    """What is public of the counts; `records` for their number only, and for their places where public.
+    """Public knowledge of the counts; `records` give their number, and their places if these are public.
 
-    How many records have a column is not public: the number is not known then.
+    With presence sums the number of records of a column is private, so `n` is None.
     """
     exact = records if isinstance(records, GridRecords) else grid_records(records)
     n = None if facts.relation == "add-or-remove" or exact.ball.presence else float(exact.n)
@@ -122,21 +122,21 @@ def known_counts(facts: PublicFacts, records: CollapsedRecords | GridRecords) ->
 def map_of_counts(facts: PublicFacts, counts: Floats, lengthscale: float) -> tuple[Floats, Floats]:
     """(N,) mean and deviation of the log rate given counts (N,) themselves: the map without privacy.
 
-    The law of `facts` is "rate" or "density", and their counts are the public numbers that records are
-    counted over; `lengthscale` is in metres. As in a release, beliefs about the field are weighed by how
-    likely they make the counts.
+    The law of `facts` is "rate" or "density", and their counts are the public numbers over which records are
+    counted; `lengthscale` is in metres. As in a release, the likelihood of the counts weighs the beliefs
+    about the field.
     """
     design, model = fixed_design(facts.lattice.spacing).for_law(facts.law), spectral_model(facts)
     field = PublicPrior(design.middle, design.spread, design.ridge, design.law)
-    known = PublicCounts("reference", None, facts.counts)
+    public = PublicCounts("reference", None, facts.counts)
     bases, readings, evidence = model.bases_of_counts(design.prior, lengthscale), [], []
     for basis, (_, deviation, _, _) in zip(bases, BELIEFS_OF_COUNTS, strict=True):
-        mean, sd, likely = rates_of_records(model.nodes, basis, field.scaled(deviation), known, counts)
+        mean, sd, likely = rates_of_records(model.nodes, basis, field.scaled(deviation), public, counts)
         readings.append(Reading(mean, sd, np.empty((0, mean.size))))
         evidence.append(likely)
-    odds = np.array([each[-1] for each in BELIEFS_OF_COUNTS])
-    found = mixed(readings, belief_weights(np.array(evidence), odds))
-    return found.mean, found.sd
+    odds = np.array([belief[-1] for belief in BELIEFS_OF_COUNTS])
+    reading = mixed(readings, belief_weights(np.array(evidence), odds))
+    return reading.mean, reading.sd
 
 
 def records_again(
@@ -144,56 +144,58 @@ def records_again(
 ) -> tuple[Floats, Floats]:
     """Mean and deviation (N,) of the number of records of each cell, from released counts: free.
 
-    Deviations are 0 where the places of the records are public. Raises InvalidValue as `read_again`.
+    Deviations are 0 if the places of the records are public. Raises InvalidValue as `read_again`.
     """
-    made = prepared_plan(design, facts)
-    released, known = kept.again(made.features), public_counts_of(facts, kept)
-    if released.noise != made.noise:
+    plan = prepared_plan(design, facts)
+    released, public = kept.again(plan.features), public_counts_of(facts, kept)
+    if released.noise != plan.noise:
         raise InvalidValue("the noise of these sums is not that of their design.")
-    if known.kind == "known" and known.cells is not None:
-        return known.cells, np.zeros(known.cells.size)
-    counted = made.plan.field.counted
-    counts, noise = (released.sums, made.noise.sums) if counted else (released.counts, made.noise.counts)
+    if public.kind == "known" and public.cells is not None:
+        return public.cells, np.zeros(public.cells.size)
+    no_values = plan.plan.field.counted
+    counts, noise = (released.sums, plan.noise.sums) if no_values else (released.counts, plan.noise.counts)
     if counts is None or noise is None:
         raise InvalidValue("no counts were released.")
-    if design.law == "density":  # it has counted over an even area
-        known = replace(known, kind="unknown", cells=None)
-    prior = made.count_prior(known, counts)
+    if design.law == "density":  # expected numbers are even over the area
+        public = replace(public, kind="unknown", cells=None)
+    prior = plan.count_prior(public, counts)
     if prior.relative is not None:
-        prior = prior.likelier_alone(made.features.values, counts, noise)
-    found = read_counts(prior, made.features.values, counts, noise, made.nodes, with_sd=True)
-    each = made.nodes.cells_per_node[made.nodes.place]
-    mean, sd = found.at_cells(made.nodes), np.asarray(found.sd)[made.nodes.place] / each
-    return mean, np.sqrt(np.square(sd) + (1.0 - 1.0 / each) * CHANCE * mean)  # and chance within a node
+        prior = prior.likelier_alone(plan.features.values, counts, noise)
+    posterior = read_counts(prior, plan.features.values, counts, noise, plan.nodes, with_sd=True)
+    cells_of_node = plan.nodes.cells_per_node[plan.nodes.place]
+    mean, sd = posterior.at_cells(plan.nodes), np.asarray(posterior.sd)[plan.nodes.place] / cells_of_node
+    # Records of a node fall on its cells by chance, which adds to the deviation of a cell.
+    return mean, np.sqrt(np.square(sd) + (1.0 - 1.0 / cells_of_node) * CHANCE * mean)
 
 
 def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums) -> Released:
-    """Mean and deviation of the field, as a release stated them, from its sums, and its check: free.
+    """Recompute the stated mean and deviation of the field, and the check, from a release's sums:
+    free.
 
-    Without paths; with deviation and joint draws of the map without privacy where no public map is weighed.
-    In response units, without the public prior mean if there is one. Of `facts` enter lattice, number of
-    records, neighbours, unit, law and covariates; counts and public field are taken from `kept`. Raises
-    InvalidValue if the sums were made with other features, or with another noise than the design's.
+    The result has no paths; without a public map it has the deviation and joint draws of the map without
+    privacy. It is in response units, without a public prior mean. `facts` supply lattice, number of records,
+    neighbours, unit, law and covariates; counts and public field come from `kept`. Raises InvalidValue if the
+    sums belong to other features, or to another noise than the design's.
     """
-    made = prepared_plan(design, facts)
-    released, known = kept.again(made.features), public_counts_of(facts, kept)
-    if released.noise != made.noise:
+    plan = prepared_plan(design, facts)
+    released, public = kept.again(plan.features), public_counts_of(facts, kept)
+    if released.noise != plan.noise:
         raise InvalidValue("the noise of these sums is not that of their design.")
     if design.drift:
         if kept.field is None:
             raise InvalidValue("the public records that this release starts from are not kept with its sums.")
         if design.law == "yes-no" and kept.field.scatter != 1.0:
             raise InvalidValue("answers scatter by 1, and the public ones kept with the sums do not.")
-        reader = DriftReader.of(made, known, released.counts, kept.field.at(made.nodes, made.columns))
+        reader = DriftReader.of(plan, public, released.counts, kept.field.at(plan.nodes, plan.columns))
         reader = reader.at(released.sums)
         mean, sd = reader.stated(released.sums)
         return Released(np.empty((0, mean.size)), mean, sd, model_check=reader.check(released.sums))
-    second = second_again(design, made, released, known, kept)
+    second = second_again(design, plan, released, public, kept)
     read_by, entropy = partial(unseen_by, design), SimulationEntropy(0)
-    found = read_sums(made, released, known, read_by, 0, entropy, second, maps=RANGE_DRAWS)
-    if found.mean is None or found.sd is None:
+    reading = read_sums(plan, released, public, read_by, 0, entropy, second, maps=RANGE_DRAWS)
+    if reading.mean is None or reading.sd is None:
         raise InvalidValue("these sums state no field.")
-    return found
+    return reading
 
 
 ADDED = 1e-9
@@ -213,7 +215,8 @@ class AddedSums:
 def add_sums(
     designs: Sequence[SpectralStatisticsDesign], kept: Sequence[KeptSums], facts: PublicFacts
 ) -> AddedSums:
-    """Add the released sums of several holders of disjoint records, and read the field from them: free.
+    """Add the released sums of several holders of disjoint records, and read the field from them:
+    free.
 
     Sums of disjoint records add, and so do the variances of independent noise. The noise of one design is
     proportional to 1/mu, so the added noise is that of the mu with 1/mu^2 = sum of 1/mu_h^2.
@@ -221,19 +224,19 @@ def add_sums(
     Parameters
     ----------
     designs, kept : sequences of equal length
-        Of each holder; the designs differ in mu alone.
+        Design and sums of each holder; the designs differ in mu alone.
     facts : PublicFacts
-        With the number of records of all holders.
+        Public facts, with the number of records of all holders.
 
     Raises
     ------
     InvalidValue
         If the sums are of other features or public numbers, or their noise is not that of their designs.
     """
-    design = replace(designs[0], mu=1.0 / math.sqrt(sum(1.0 / each.mu**2 for each in designs)))
-    made = prepared_plan(design, facts)
-    added = _added_noise([part.noise for part in kept])
-    for computed, summed in ((made.noise.sums, added.sums), (made.noise.counts, added.counts)):
+    design = replace(designs[0], mu=1.0 / math.sqrt(sum(1.0 / holder.mu**2 for holder in designs)))
+    plan = prepared_plan(design, facts)
+    noise = _added_noise([part.noise for part in kept])
+    for computed, summed in ((plan.noise.sums, noise.sums), (plan.noise.counts, noise.counts)):
         if computed is None or summed is None:
             same = computed is summed
         else:
@@ -245,14 +248,14 @@ def add_sums(
         np.sum([part.sums for part in kept], axis=0, dtype=np.int64),
         np.sum(counts, axis=0, dtype=np.int64) if counts else None,
         kept[0].features,
-        made.noise,
+        plan.noise,
         _shared_counts([part.public_counts for part in kept], facts),
         kept[0].field,
     )
     if any(not same_field(part.field, kept[0].field) for part in kept[1:]):
         raise InvalidValue("these releases start from other public records: use one published reference.")
     expected = records_again(design, facts, sums)[0]
-    return AddedSums(design, added, read_again(design, facts, sums), expected)
+    return AddedSums(design, noise, read_again(design, facts, sums), expected)
 
 
 def _added_noise(noises: Sequence[SpectralNoise]) -> SpectralNoise:
@@ -263,15 +266,15 @@ def _added_noise(noises: Sequence[SpectralNoise]) -> SpectralNoise:
 
 
 def _shared_counts(counts: Sequence[Floats | None], facts: PublicFacts) -> Floats | None:
-    """Public counts (N,) of all holders: public places add; numbers that are counted over are the same."""
-    given = [part for part in counts if part is not None]
-    if not given:
+    """Public counts (N,) of all holders: counts of public places add, a shared population must be equal."""
+    public = [part for part in counts if part is not None]
+    if not public:
         return None
     if facts.neighbours == "values-only":
-        return np.asarray(np.sum(given, axis=0))
-    if len(given) < len(counts) or any(not np.array_equal(part, given[0]) for part in given):
+        return np.asarray(np.sum(public, axis=0))
+    if len(public) < len(counts) or any(not np.array_equal(part, public[0]) for part in public):
         raise InvalidValue("these releases count records over other public numbers: use one population.")
-    return given[0]
+    return public[0]
 
 
 def second_again(
@@ -281,11 +284,12 @@ def second_again(
     known: PublicCounts,
     kept: KeptSums,
 ) -> tuple[Look, SpectralSums] | None:
-    """The second look of a release, made again from what the first released, and its sums; None without one.
+    """Recompute the second look from the sums of the first; return it with its sums, or None without one.
 
-    Raises InvalidValue if design and sums disagree about whether there is one, or if it looked elsewhere or
-    with another noise.
+    Raises InvalidValue if design and sums disagree about a second look, or if its features or its noise
+    differ.
     """
+    # Corollary 4 (docs/spectral-statistics.md, section 4): a function of the first release, so recomputable.
     if (kept.second is None) != (design.first == 0.0):
         raise InvalidValue("the design and its sums disagree about a second look.")
     if kept.second is None:
@@ -298,17 +302,17 @@ def second_again(
 
 
 def _maps(design: SpectralStatisticsDesign) -> int:
-    """Joint draws of the map without privacy that a release tells by: none where searches simulate it."""
+    """Number of joint draws of the map without privacy in a release: none in simulations of a search."""
     return RANGE_DRAWS if design.paths > 1 else 0
 
 
-LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
+LEAST_DRAWS = 50  # draws of the map without privacy, for its mean and deviation
 NO_RECORDS = "a second look needs the response of every record, and these are means of hexagons."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreparedSums:
-    """The exact integer sums' makers, ready for the noise."""
+    """The inputs of the exact integer sums, ready for the noise."""
 
     design: SpectralStatisticsDesign
     plan: Prepared
@@ -323,34 +327,34 @@ class PreparedSums:
 
     def draw(self, entropy: Entropy) -> Released:
         (released,) = self.released(ExactNoise(entropy))
-        kept = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
+        stored = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
         if self.field is not None:
             reader = DriftReader.of(self.plan, self.known, released.counts, self.field).at(released.sums)
             read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
-            found, records = read.field, self.plan.places(self.known, released.counts, reader.counts)
+            field, records = read.field, self.plan.places(self.known, released.counts, reader.counts)
             return Released(
-                found.draws[: self.design.paths],
-                found.mean,
-                found.sd,
+                field.draws[: self.design.paths],
+                field.mean,
+                field.sd,
                 released.parts,
                 read.map_sd,
                 map_mean=read.map_mean,
                 records=records,
-                sums=kept,
+                sums=stored,
                 model_check=reader.check(released.sums),
             )
         read_by = partial(unseen_by, self.design)
         found_by = read_sums(
             self.plan, released, self.known, read_by, self.design.paths, entropy, maps=_maps(self.design)
         )
-        return replace(found_by, sums=kept)
+        return replace(found_by, sums=stored)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreparedLooks:
     """Two looks at some records, ready for the noise."""
 
-    # design, plan, known: of the release, and of its first look
+    # design, plan, known: those of the release and of its first look
     design: SpectralStatisticsDesign
     plan: Prepared
     known: PublicCounts
@@ -362,7 +366,7 @@ class PreparedLooks:
 
     @property
     def released_records(self) -> GridRecords:
-        """What the first look sums."""
+        """The records in the form that the first look sums."""
         return GridRecords(self.records.index, self.records.count, self.records.units)
 
     def looks(self, source: RoundedNoise) -> tuple[SpectralSums, Look, SpectralSums]:
@@ -371,12 +375,13 @@ class PreparedLooks:
         The plan depends only on public facts and the first look's released numbers: given them, the second
         look is a Gaussian mechanism.
         """
-        plan, held, singles = self.plan, self.records, self.records.singles
+        # Corollary 4 (docs/spectral-statistics.md, section 4): an adaptive second look is priced.
+        plan, records, singles = self.plan, self.records, self.records.singles
         assert singles is not None
         first = release_sums(plan.features, plan.nodes, self.released_records, plan.noise, source)
         look = second_look(plan, first, self.known, self.design.looks[1], self.design.tight)
-        seen = look.records(plan.nodes, held.index, held.count, singles.astype(np.int64))
-        return first, look, release_sums(look.features, plan.nodes, seen, look.noise, source)
+        second_records = look.records(plan.nodes, records.index, records.count, singles.astype(np.int64))
+        return first, look, release_sums(look.features, plan.nodes, second_records, look.noise, source)
 
     def released(self, source: RoundedNoise) -> tuple[SpectralSums, ...]:
         """What leaves the curator's hands, once."""
@@ -390,6 +395,6 @@ class PreparedLooks:
         design, plan = self.design, self.plan
         read_by = partial(unseen_by, design)
         looks, maps = (look, second), _maps(design)
-        found = read_sums(plan, first, self.known, read_by, design.paths, entropy, looks, maps=maps)
-        more = KeptSums.of(second, look.features)
-        return replace(found, sums=KeptSums.of(first, plan.features, self.known.cells, None, more))
+        reading = read_sums(plan, first, self.known, read_by, design.paths, entropy, looks, maps=maps)
+        second_sums = KeptSums.of(second, look.features)
+        return replace(reading, sums=KeptSums.of(first, plan.features, self.known.cells, None, second_sums))

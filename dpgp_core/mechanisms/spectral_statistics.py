@@ -1,4 +1,4 @@
-"""Spectral statistics: noisy sums of public features, once; the field is read from them by its posterior."""
+"""Spectral statistics: noisy sums of public features, once, and the posterior of the field given them."""
 
 from __future__ import annotations
 
@@ -61,23 +61,25 @@ from dpgp_core.spectral.sums import ExactNoise, mean_and_noise
 STRATEGY = "water-filled"
 PRIOR = "exponential"
 SIGNAL = 0.5  # clipped response units
-COMMON = 0.3  # of the field's variance, where no reference data say what its mean is
+COMMON = 0.3  # common share of the field's variance, if no reference data determine its mean
 RIDGES = (0.8, 2.0)  # scatter of a record in units of the field's deviation
 MOVES = (
     (0, 0, 0, 1), (0, 0, 0, -1), (0, 0, 1, 0), (0, 0, -1, 0), (0, 0, 1, -1), (0, 0, -1, 1),
     (1, 0, 0, 0), (-1, 0, 0, 0), (0, 1, 0, 0), (0, -1, 0, 0),
 )  # fmt: skip
-STEP, LENGTHSCALES = 1.6, 3  # of the local stage, up and down from there; the shortest of the common grid
+# Factor of a step of the local stage; number of lengthscales from the short end of the common grid.
+STEP, LENGTHSCALES = 1.6, 3
 RELEASES, COUNT_DRAWS = 12, 2
-QUICK = 8  # releases by which a search ranks its candidates, of one release of the counts
+QUICK = 8  # releases for ranking a candidate, all with one release of the counts
 PATHS = 100  # paths drawn after the noise cost nothing
-WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
+WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums beside a published reference
 Stated = tuple[Floats, Floats, Floats | None]
-"""Exceedance probabilities of R simulated releases, chances by which sets are cut (R, N), own cutoffs."""
-DRIFTED, DRIFT_RELEASES = 2**22, 1  # cells of all simulated releases kept then, and releases in each world
-READERS = 2**14  # nodes of all readers of such releases that are kept
-ALONE = 3  # simulated releases in each world where each is read by itself
-DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
+"""Exceedance probabilities of R simulated releases, probabilities that cut sets (R, N), own cutoffs."""
+# With a published reference: cached cells of all simulated releases, and releases in each world.
+DRIFTED, DRIFT_RELEASES = 2**22, 1
+READERS = 2**14  # cached nodes of all readers of such releases
+ALONE = 3  # simulated releases in each world if each is read by itself
+DETAIL, SHARED = 300, 24  # nodes with deviations in simulations; cached sets of shared readings
 
 
 class SpectralSpace(SearchSpace):
@@ -87,10 +89,7 @@ class SpectralSpace(SearchSpace):
     quick = True
 
     def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[SpectralStatisticsDesign, ...]:
-        """Mean and spread of the field are those of a world: `fitted` fills them in.
-
-        Where a published reference is weighed nothing is searched: the reading finds range and drift itself.
-        """
+        """Ranges and ridges to search; beside a published reference one design, without a search."""
         if facts.field is not None:
             reach = float(f"{STEPS * facts.lattice.spacing:.6g}")
             return (
@@ -114,7 +113,7 @@ class SpectralSpace(SearchSpace):
     def refinement(
         self, best: Sequence[SpectralStatisticsDesign], facts: PublicFacts, ask: SearchSpec
     ) -> tuple[SpectralStatisticsDesign, ...]:
-        """One parameter moved at a time, and amplitude and ridge against each other."""
+        """Designs with one parameter moved, or with amplitude and ridge moved in opposite directions."""
         best = [design for design in best if not design.drift]
         return tuple(
             replace(
@@ -129,7 +128,7 @@ class SpectralSpace(SearchSpace):
         )
 
     def fitted(self, design: SpectralStatisticsDesign, world: World) -> SpectralStatisticsDesign:
-        """Mean and spread of the field from the reference data of a world, and how well the mean is known."""
+        """Take mean and spread of the field from a world's reference data; add a common part if needed."""
         if design.drift:
             return design
         return replace(
@@ -149,7 +148,7 @@ class SpectralSpace(SearchSpace):
 
 
 class SpectralStatistics(Mechanism):
-    """Release sums of features where the field lives, with less noise there than per hexagon."""
+    """Release sums of smooth features, whose noise is smaller relative to the field than per hexagon."""
 
     name = "spectral-statistics"
     title = "Spectral statistics"
@@ -173,14 +172,16 @@ class SpectralStatistics(Mechanism):
     def guarantee(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> Guarantee:
         """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
         plan = prepared_plan(design, facts)
-        counted, second = plan.plan.field.counted, design.looks[1]
-        first = release_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
-        exchange = exchange_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
-        if exchange is not None:  # of the second look all that is known beforehand is twice its own price
+        no_values, second = plan.plan.field.counted, design.looks[1]
+        first = release_mu(plan.products, plan.noise, facts.neighbours, counted=no_values)
+        exchange = exchange_mu(plan.products, plan.noise, facts.neighbours, counted=no_values)
+        # An exchange is a removal and an addition, each of which costs at most the second mu.
+        if exchange is not None:
             exchange = merged_mu((exchange, 2.0 * second))
-        both = plan.features.size + (FUNCTIONS if design.first else 0)
+        numbers = plan.features.size + (FUNCTIONS if design.first else 0)
         counts = 0 if plan.noise.counts is None else design.ball.parts
-        distance = distance_of(both * (design.ball.columns + counts))
+        # The exact samplers' distance from the ideal law adds to delta (docs/accounting.md, section 6).
+        distance = distance_of(numbers * (design.ball.columns + counts))
         cost = Cost.gaussian(merged_mu((first, second)), distance).among(facts.neighbours, exchange)
         proof = self.source if design.ball == ONE_COLUMN else "docs/spectral-statistics.md, Theorem D"
         return Guarantee.gaussian(cost, proof)
@@ -216,21 +217,22 @@ class SpectralStatistics(Mechanism):
         return (
             f"{design.strategy} features, mu {significant(design.mu, 4)}; prior {design.prior}, range "
             f"{significant(design.lengthscale, 4)} m{looks if design.first else ''}"
+            f"{design.ball.said}"
         )
 
 
 def _of_all(design: SpectralStatisticsDesign, world: World, releases: int, draws: int) -> Stated:
-    """As `stated` for all records of the world, kept."""
+    """`stated` for all records of the world, cached."""
     plain = replace(design, cutoff=0.5, paths=1)
     key = (world.key, plain, *(() if design.drift else (releases, draws)))
-    most = max(FEW, DRIFTED // world.facts.lattice.size) if design.drift else FEW
+    size = max(FEW, DRIFTED // world.facts.lattice.size) if design.drift else FEW
     return world.cache.keep(
-        "spectral", key, lambda: stated(plain, world, world.records, releases, draws), most
+        "spectral", key, lambda: stated(plain, world, world.records, releases, draws), size
     )
 
 
 def _left_out(design: SpectralStatisticsDesign, world: World) -> Stated:
-    """The same without the records of the held-out cells."""
+    """`stated` without the records of the held-out cells, cached."""
     plain = replace(design, cutoff=0.5, paths=1)
     key = ("held out", world.key, plain)
     return world.cache.keep("spectral held out", key, lambda: stated(plain, world, world.training))
@@ -243,50 +245,49 @@ def stated(
     releases: int = RELEASES,
     draws: int = COUNT_DRAWS,
 ) -> Stated:
-    """What simulated releases of a design, without its cutoff and paths, state; readings share draws."""
+    """Read simulated releases of a design, apart from its cutoff and paths; readings share draws."""
     if design.first or design.law in SPREADS_OF_COUNTS:
         return _alone(design, world, records, ALONE, SimulationEntropy(SEED + 5))
-    made = prepared_plan(design, world.facts, rough=True)
+    plan = prepared_plan(design, world.facts, rough=True)
     counts, totals = per_cell(records, world.facts)
-    known = known_counts(world.facts, records)
-    if design.drift:  # worlds whose records lie at the same places share all but the values
+    public = known_counts(world.facts, records)
+    if design.drift:  # worlds with records at the same places share one reader: only values differ
         field = world.facts.field
         reader = world.cache.keep(
             "drift reader",
-            (design, field, known.kind, known.n, known.single, hash(counts.tobytes())),
-            lambda: _drift_reader(made, counts, known, field, SimulationEntropy(SEED + 5)),
-            max(1, READERS // made.nodes.size),
+            (design, field, public.kind, public.n, public.single, hash(counts.tobytes())),
+            lambda: _drift_reader(plan, counts, public, field, SimulationEntropy(SEED + 5)),
+            max(1, READERS // plan.nodes.size),
         )
-        return _drifted(reader, totals, made, world, DRIFT_RELEASES, SimulationEntropy(SEED + 6))
+        return _drifted(reader, totals, plan, world, DRIFT_RELEASES, SimulationEntropy(SEED + 6))
 
     def make() -> tuple[SharedReadings, ...]:
-        entropy, thin = SimulationEntropy(SEED + 5 + draws), max(1, made.nodes.size // DETAIL)
-        drawn = SharedReadings(made, counts, known, releases, entropy, draws, thin=thin)
-        return under_beliefs(made, drawn)
+        entropy, thin = SimulationEntropy(SEED + 5 + draws), max(1, plan.nodes.size // DETAIL)
+        drawn = SharedReadings(plan, counts, public, releases, entropy, draws, thin=thin)
+        return under_beliefs(plan, drawn)
 
-    # Worlds of one domain that differ in their clip bound alone have the same counts.
     same = (
         counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
         design.common, design.covariates, releases, draws,
     )  # fmt: skip
     readings = world.cache.keep("spectral readings", hash(same), make, SHARED)
-    return _read(readings, design, totals, made, world)
+    return _read(readings, design, totals, plan, world)
 
 
 def _alone(
     design: SpectralStatisticsDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
 ) -> Stated:
-    """The same of counted records and of two looks: each simulated release is read by itself."""
+    """`stated` for counted records and for two looks, where each simulated release is read by itself."""
     prepared = SpectralStatistics().prepare(replace(design, paths=1), world.facts, records)
     level, side = world.level - world.offset, world.direction
-    drawn = [draw_release(prepared, entropy, simulation=True) for _ in range(releases)]
-    probability = np.array([each.probability(level, side) for each in drawn])
-    return probability, probability, np.array([each.own_cutoff(level, side) for each in drawn])
+    released = [draw_release(prepared, entropy, simulation=True) for _ in range(releases)]
+    probability = np.array([release.probability(level, side) for release in released])
+    return probability, probability, np.array([release.own_cutoff(level, side) for release in released])
 
 
 @questions.least_cost.register
 def _least_cost(design: SpectralStatisticsDesign) -> Cost:
-    """Both looks by their own noise, which `read_again` compares with what was released."""
+    """Cost of both looks by their own noise, which `read_again` compares with the released noise."""
     return Cost.gaussian(merged_mu(design.looks) if design.first else design.mu, distance_of(1))
 
 
@@ -294,7 +295,7 @@ def _least_cost(design: SpectralStatisticsDesign) -> Cost:
 def _sharpened(
     design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
 ) -> SpectralStatisticsDesign:
-    """The same; without reference data the release chooses its cutoff, which simulated fields cannot."""
+    """Let the release choose its cutoff if there are no reference data: simulated fields cannot."""
     return replace(design, cutoff=0.5, cutoff_from="release") if design.common else design
 
 
@@ -302,22 +303,22 @@ def _sharpened(
 def _simulated_sets(
     design: SpectralStatisticsDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
 ) -> Bools:
-    """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
+    """Each release draws its own counts; probabilities are the limits of the votes of free paths."""
     if design.first or design.law in SPREADS_OF_COUNTS:
         return _cut(design, *_alone(design, world, records, releases, entropy))
-    made = prepared_plan(design, world.facts, rough=True)
+    plan = prepared_plan(design, world.facts, rough=True)
     counts, totals = per_cell(records, world.facts)
-    known = known_counts(world.facts, records)
+    public = known_counts(world.facts, records)
     if design.drift:
-        reader = _drift_reader(made, counts, known, world.facts.field, entropy)
-        return _cut(design, *_drifted(reader, totals, made, world, releases, entropy))
-    readings = SharedReadings(made, counts, known, releases, entropy, releases, same=False)
-    return _cut(design, *_read(under_beliefs(made, readings), design, totals, made, world))
+        reader = _drift_reader(plan, counts, public, world.facts.field, entropy)
+        return _cut(design, *_drifted(reader, totals, plan, world, releases, entropy))
+    readings = SharedReadings(plan, counts, public, releases, entropy, releases, same=False)
+    return _cut(design, *_read(under_beliefs(plan, readings), design, totals, plan, world))
 
 
 @questions.simulate.register
 def _simulate(design: SpectralStatisticsDesign, world: World, *, quick: bool = False) -> Bools:
-    """Releases share all but a small matrix, quick ones their counts too; every cutoff reads the same."""
+    """Releases share all but a small matrix, quick ones also their counts; all cutoffs share readings."""
     return _cut(design, *_of_all(design, world, *((QUICK, 1) if quick else (RELEASES, COUNT_DRAWS))))
 
 
@@ -341,11 +342,11 @@ def _seen(
     releases: int,
     entropy: Entropy,
 ) -> Floats:
-    """The released sums and counts themselves, which are the same wherever an attack looks."""
+    """The released sums and counts, which do not depend on the attacked cells."""
     prepared, rows = SpectralStatistics().prepare(design, facts, records), []
     for _ in range(releases):
-        found = prepared.released(ExactNoise(entropy))
-        rows.append(np.concatenate([part for each in found for part in each.parts]))
+        looks = prepared.released(ExactNoise(entropy))
+        rows.append(np.concatenate([part for look in looks for part in look.parts]))
     return np.array(rows)[:, None]
 
 
@@ -359,30 +360,30 @@ def _mean_and_noise(
     return mean_and_noise(plan.features, plan.nodes, grid_records(records), plan.noise)
 
 
-def _cut(design: SpectralStatisticsDesign, _: Floats, cut: Floats, own: Floats | None) -> Bools:
-    """(R, N) sets of simulated releases, cut by the design or each where it chooses itself."""
-    if own is None or design.cutoff_from == "design":
+def _cut(design: SpectralStatisticsDesign, _: Floats, cut: Floats, own_cutoffs: Floats | None) -> Bools:
+    """(R, N) sets of simulated releases, cut at the design's cutoff or each at its own."""
+    if own_cutoffs is None or design.cutoff_from == "design":
         return agreed(cut, design.cutoff)
-    return agreed_each(cut, own)
+    return agreed_each(cut, own_cutoffs)
 
 
 def _drift_reader(
-    made: PreparedPlan, counts: Floats, known: PublicCounts, field: PublicField | None, entropy: Entropy
+    plan: PreparedPlan, counts: Floats, public: PublicCounts, field: PublicField | None, entropy: Entropy
 ) -> DriftReader:
-    """What reads releases of records with counts (N,), for one simulated release of these counts."""
-    a, released = made.features.values, None
-    if made.noise.counts is not None:
-        released = a.T @ made.nodes.gather(counts) + made.noise.counts * entropy.normal(a.shape[1])
-    return DriftReader.of(made, known, released, field)
+    """Reader of releases of records with counts (N,), for one simulated release of these counts."""
+    a, released = plan.features.values, None
+    if plan.noise.counts is not None:
+        released = a.T @ plan.nodes.gather(counts) + plan.noise.counts * entropy.normal(a.shape[1])
+    return DriftReader.of(plan, public, released, field)
 
 
 def _drifted(
-    reader: DriftReader, totals: Floats, made: PreparedPlan, world: World, releases: int, entropy: Entropy
+    reader: DriftReader, totals: Floats, plan: PreparedPlan, world: World, releases: int, entropy: Entropy
 ) -> Stated:
-    """As `_read` for simulated releases that start from a published reference; they share their counts."""
+    """`_read` for simulated releases that start from a published reference and share their counts."""
     level, sign = world.level - world.offset, sign_of(world.direction)
     return reader.simulated(
-        made.features.values.T @ made.nodes.gather(totals), releases, level, sign, entropy
+        plan.features.values.T @ plan.nodes.gather(totals), releases, level, sign, entropy
     )
 
 
@@ -390,10 +391,10 @@ def _read(
     readings: tuple[SharedReadings, ...],
     design: SpectralStatisticsDesign,
     totals: Floats,
-    made: PreparedPlan,
+    plan: PreparedPlan,
     world: World,
 ) -> Stated:
     sign, level = sign_of(world.direction), world.level - world.offset
     unseen = None if design.cutoff_from == "design" else partial(unseen_by, design)
-    probability, own = simulated(readings, made, totals, level, sign, unseen)
-    return probability, probability, own
+    probability, own_cutoffs = simulated(readings, plan, totals, level, sign, unseen)
+    return probability, probability, own_cutoffs

@@ -1,1 +1,1 @@
-"""Posteriors of a prior given collapsed records: dense, sparse, and for many ridges and designs at once."""
+"""Posteriors given collapsed records: dense, sparse, exact, and for many ridges at once."""

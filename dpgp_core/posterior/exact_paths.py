@@ -1,7 +1,8 @@
 """Exact posterior paths: floats propose, whole numbers prove which multiple of 2^-20 is nearest.
 
-What is returned is the correctly rounded ideal path, a function of it and so post-processing. Every number of
-the proof is a whole number of Python's; a bound on an error is rounded up. Source: docs/exact-paths.md.
+The result is the correctly rounded ideal path, a function of it and so post-processing. Every
+number of the proof is a Python integer; a bound on an error is rounded up. Source:
+docs/exact-paths.md.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from dpgp_core.priors.lattice import Prior
 GRID_BITS = 20  # paths are released as multiples of 2^-20, `releasing.GRID`
 RIDGE_BITS = 20  # ridges are whole multiples of 2^-20
 SCALE_BITS = 30  # scales are whole multiples of 2^-30
-FIRST, MORE = 128, 64  # digits that are read of every deviate, and how many more where two integers are left
-SURE = 30  # bits of error that are left for the digits' own: refinement ends there
+# Binary digits read of every deviate, and further digits if two integers remain possible.
+FIRST, MORE = 128, 64
+SURE = 30  # bits of error reserved for the digits: refinement ends there
 STEPS = 4  # refinement ends after a quarter as many steps as digits
-LARGEST = 800  # bits of the largest number that a proposal in floats takes
+LARGEST = 800  # bits of the largest number for a proposal in floats
 # powers of 2 by which the equations are multiplied, so that every term is a whole number
 WHOLE = 2 * RIDGE_BITS + 2 * ROOT_BITS + SCALE_BITS
 DENSE = ENTRY_BITS + SCALE_BITS
@@ -35,13 +37,13 @@ LIMB = 13  # bits of a part of a number by which a matrix of floats is multiplie
 
 
 def up(value: float, bits: int) -> int:
-    """The least whole number w with `w 2^-bits >= value`, for a value >= 0 taken as an exact number."""
+    """The least whole number w with `w 2^-bits >= value`, for a value >= 0 taken as exact."""
     top, bottom = value.as_integer_ratio()
     return -((-top << bits) // bottom)
 
 
 class Enclosure(NamedTuple):
-    """What is proved of the ideal path: `abs(f_i - centre_i 2^-bits) <= error_i 2^-bits` for N cells."""
+    """Proved enclosure of the ideal path: `abs(f_i - centre_i 2^-bits) <= error_i 2^-bits`."""
 
     centre: Whole  # (N,)
     error: Whole  # (N,) >= 0
@@ -53,7 +55,7 @@ class Digits(NamedTuple):
 
     prior: Whole  # xi, one for every row of the prior's root
     records: Whole  # (k,) zeta, one for every occupied cell
-    noise: Whole | None  # xi' of the prior noise; None where there is none
+    noise: Whole | None  # xi' of the prior noise, if any
     places: int
 
 
@@ -71,11 +73,13 @@ class PathDeviates:
 
 
 class ExactPaths(ABC):
-    """Paths of `N(m_D, sigma^2 k_D + eta^2 k)` for PRIVATE records; a draw cannot fail where
-    `held.refuse_unsolvable` passed."""
+    """Paths of `N(m_D, sigma^2 k_D + eta^2 k)` for PRIVATE records.
+
+    A draw cannot fail if `held.refuse_unsolvable` passed.
+    """
 
     def __init__(self, records: CollapsedRecords, ridge: float, scale: float, noise_scale: float) -> None:
-        """`ridge` in multiples of 2^-20, scales in multiples of 2^-30, response units: rounded up here.
+        """Round the ridge up to multiples of 2^-20 and the scales to those of 2^-30.
 
         Raises InvalidValue for two scales of 0, under which the mean itself would leave.
         """
@@ -98,15 +102,17 @@ class ExactPaths(ABC):
 
     @abstractmethod
     def enclosed(self, digits: Digits) -> Enclosure:
-        """The path that these digits belong to, as far as they tell; whatever floats do, it is true."""
+        """Enclosure of the path of these digits, valid whatever floating-point arithmetic does."""
 
     def draw(self, paths: int, source: WordSource) -> Ints:
         """(paths, N) independent paths, in units of 2^-20 response units."""
         deviates = (PathDeviates(source, self.white, self.index.size, self.noise > 0) for _ in range(paths))
-        return np.array([self.rounded(one) for one in deviates])
+        return np.array([self.rounded(path) for path in deviates])
 
     def rounded(self, deviates: PathDeviates, places: int = FIRST) -> Ints:
-        """(N,) the ideal path of these deviates, every value rounded to the nearest multiple of 2^-20."""
+        """(N,) the ideal path of these deviates, rounded to the nearest multiples of 2^-20."""
+        # If both ends of the enclosure round to the same number, so does the ideal path. Otherwise
+        # further digits narrow it; a tie has probability 0.
         while True:
             centre, error, bits = self.enclosed(deviates.digits(places))
             half, step = 1 << (bits - GRID_BITS - 1), bits - GRID_BITS
@@ -116,7 +122,7 @@ class ExactPaths(ABC):
             places += MORE
 
     def _scattered(self, digits: Digits) -> tuple[Whole, Whole]:
-        """(k,) `2^p M^(1/2) zeta` in whole numbers, and how far off these are at most."""
+        """(k,) `2^p M^(1/2) zeta` in whole numbers, and bounds on their errors."""
         p = digits.places
         root = np.array([math.isqrt(m << 2 * p) for m in self.count], dtype=object)
         error = np.array([131 + math.isqrt(m) for m in self.count], dtype=object)
@@ -124,7 +130,10 @@ class ExactPaths(ABC):
 
 
 class GraphPaths(ExactPaths):
-    """With a sparse precision: `(r^2 A + M) f = S + sigma r (r B^T xi + M^(1/2) zeta)`, `A g = B^T xi'`."""
+    """With a sparse precision: `(r^2 A + M) f = S + sigma r (r B^T xi + M^(1/2) zeta)`.
+
+    Prior noise adds eta g with `A g = B^T xi'`.
+    """
 
     def __init__(
         self, prior: HeldGraph, records: CollapsedRecords, ridge: float, scale: float, noise_scale: float
@@ -152,26 +161,26 @@ class GraphPaths(ExactPaths):
         path, error = self._solved(*self._right(digits), p)
         centre, bits = path[inside], p
         if digits.noise is not None:
-            own, wide = self._drawn(digits.noise, p)
-            centre = (centre << SCALE_BITS) + self.noise * own[inside]
+            noise_draw, wide = self._drawn(digits.noise, p)
+            centre = (centre << SCALE_BITS) + self.noise * noise_draw[inside]
             error = (error << SCALE_BITS) + self.noise * wide
             bits += SCALE_BITS
         return Enclosure(centre, np.full(centre.shape, error, dtype=object), bits)
 
     def _right(self, digits: Digits) -> tuple[Whole, Whole]:
-        """(P,) the right side of the path's equation times `2^(p + 134)`, and how far off it is at most."""
+        """(P,) the right side of the path's equation times `2^(p + 134)`, and its error bounds."""
         noise = self.scale * self.ridge
         scattered, off = self._scattered(digits)
         right = (noise * self.ridge * self.prior.transposed(digits.prior)) << ROOT_BITS
         error = (noise * self.ridge * self.prior.spread) << ROOT_BITS
-        beside = WHOLE - SCALE_BITS - RIDGE_BITS
+        shift = WHOLE - SCALE_BITS - RIDGE_BITS
         total = self.total << (WHOLE - RESPONSE_BITS + digits.places)
-        right[self.cells] += total + ((noise * scattered) << beside)
-        error[self.cells] += (noise * off) << beside
+        right[self.cells] += total + ((noise * scattered) << shift)
+        error[self.cells] += (noise * off) << shift
         return right, error
 
     def _solved(self, right: Whole, off: Whole, places: int) -> tuple[Whole, int]:
-        """(P,) the path in units of 2^-p, and how far off it is at most: `max (rest + off)/(H 1)`."""
+        """(P,) the path in units of 2^-p, and a bound on its error: `max (rest + off)/(H 1)`."""
 
         def residual(values: Whole) -> tuple[Whole, Whole]:
             product = self.ridge**2 * self.prior.times(values) + self._counts * values
@@ -187,7 +196,7 @@ class GraphPaths(ExactPaths):
         )
 
     def _drawn(self, white: Whole, places: int) -> tuple[Whole, int]:
-        """(P,) the prior draw `A g = B^T xi'` in units of 2^-p, and how far off it is at most."""
+        """(P,) the prior draw `A g = B^T xi'` in units of 2^-p, and a bound on its error."""
         factor, prior = self._own, self.prior
         assert factor is not None
         right, off = prior.transposed(white) << ROOT_BITS, prior.spread << ROOT_BITS
@@ -215,7 +224,8 @@ class DensePaths(ExactPaths):
         self.prior = prior
         self._deviation = np.sqrt(records.count.astype(np.float64))
         rows = prior.root[self.index]
-        matrix = np.asfortranarray(rows @ rows.T)  # sums of whole numbers below 2^53: exact in any order
+        # Sums of whole numbers below 2^53 are exact in any order.
+        matrix = np.asfortranarray(rows @ rows.T)
         del rows
         matrix *= self._deviation * 4.0**-ENTRY_BITS
         matrix *= self._deviation[:, None]
@@ -229,11 +239,11 @@ class DensePaths(ExactPaths):
 
     def enclosed(self, digits: Digits) -> Enclosure:
         p, root, k = digits.places, self.prior.root, self.index
-        drawn, spread = limb_product(root, digits.prior), self.prior.spread
+        prior_draw, spread = limb_product(root, digits.prior), self.prior.spread
         scattered, off = self._scattered(digits)
-        # the equation's right side times 2^(p + 56), and how far off it is at most
+        # The equation's right side times 2^(p + 56), and bounds on its error.
         right = (self.total << (p + DENSE - RESPONSE_BITS)) - self.scale * (
-            self.count * drawn[k] + ((self.ridge * scattered) << DENSE - SCALE_BITS - RIDGE_BITS)
+            self.count * prior_draw[k] + ((self.ridge * scattered) << DENSE - SCALE_BITS - RIDGE_BITS)
         )
         error = self.scale * (
             self.count * spread[k] + ((self.ridge * off) << DENSE - SCALE_BITS - RIDGE_BITS)
@@ -244,8 +254,8 @@ class DensePaths(ExactPaths):
             weighed = np.zeros(root.shape[0], dtype=object)
             weighed[k] = self.count * values
             pulled = limb_product(root, limb_product(root.T, weighed)) << DENSE - 2 * ENTRY_BITS
-            kept = (self.ridge**2 * weighed[k]) << DENSE - 2 * RIDGE_BITS
-            return right - self.count * pulled[k] - kept, pulled
+            diagonal = (self.ridge**2 * weighed[k]) << DENSE - 2 * RIDGE_BITS
+            return right - self.count * pulled[k] - diagonal, pulled
 
         pulled, width = _refined(
             residual,
@@ -255,26 +265,26 @@ class DensePaths(ExactPaths):
             np.zeros(k.size, dtype=object),
             p,
         )
-        centre, bound = self.scale * drawn + pulled, self.scale * spread + width
+        centre, bound = self.scale * prior_draw + pulled, self.scale * spread + width
         if digits.noise is not None:
             centre = centre + self.noise * limb_product(root, digits.noise)
             bound = bound + self.noise * spread
         return Enclosure(centre, bound, p + DENSE)
 
-    def _width(self, rest: Whole) -> int:
-        """`sqrt(sum rest^2/(r^2 m))` in units of 2^-(p + 56), rounded up: the error of `K_.c M u`."""
-        square = (-(-(rest * rest) // self.count)).sum()
+    def _width(self, remainder: Whole) -> int:
+        """The error of `K_.c M u`: `sqrt(sum rest^2/(r^2 m))`, units of 2^-(p + 56), rounded up."""
+        square = (-(-(remainder * remainder) // self.count)).sum()
         return -(-((math.isqrt(square) + 1) << RIDGE_BITS) // self.ridge)
 
-    def _proposed(self, rest: Floats) -> Floats:
-        half = solve_lower(self._factor, rest / self._deviation)
+    def _proposed(self, remainder: Floats) -> Floats:
+        half = solve_lower(self._factor, remainder / self._deviation)
         return np.asarray(solve_lower(self._factor, half, transposed=True) / self._deviation)
 
 
 def exact_paths(
     prior: Prior, records: CollapsedRecords, ridge: float, scale: float, noise_scale: float = 0.0
 ) -> ExactPaths:
-    """Exact paths of PRIVATE records, ready to be drawn; call `held.refuse_unsolvable` first."""
+    """Exact paths of PRIVATE records, ready for the draw; call `held.refuse_unsolvable` first."""
     holding = held(prior)
     if isinstance(holding, HeldGraph):
         return GraphPaths(holding, records, ridge, scale, noise_scale)
@@ -282,25 +292,26 @@ def exact_paths(
 
 
 def limb_product(matrix: Floats, values: Whole) -> Whole:
-    """`matrix @ values` exactly: a matrix (m, n) of whole numbers up to 2^26 in size, whole numbers (n,).
+    """`matrix @ values` exactly, for whole numbers (m, n) up to 2^26 and whole numbers (n,).
 
-    Numbers are cut into limbs of 13 bits, so that every sum of a float product stays below 2^53, where floats
-    are whole numbers and exact in any order. Raises InvalidValue for more than 2^14 columns.
+    Numbers are cut into limbs of 13 bits, so that every sum of a float product stays below 2^53,
+    where floats are whole numbers and exact in any order. Raises InvalidValue for more than 2^14
+    columns.
     """
     if matrix.shape[1] << ENTRY_BITS + LIMB > 1 << 53:
         raise InvalidValue(
             f"a product in floats is exact for at most 16,384 columns, not {matrix.shape[1]:,}."
         )
     size, minus = abs(values), values < 0
-    longest = max((int(one).bit_length() for one in size), default=0)
+    longest = max((int(number).bit_length() for number in size), default=0)
     shifts = range(0, max(longest, 1), LIMB)
     limbs = np.stack([((size >> shift) & ((1 << LIMB) - 1)).astype(np.float64) for shift in shifts], axis=1)
     limbs[minus.astype(bool)] *= -1.0
     product = (matrix @ limbs).astype(np.int64).astype(object)
-    found: Whole = np.zeros(matrix.shape[0], dtype=object)
+    result: Whole = np.zeros(matrix.shape[0], dtype=object)
     for place, shift in enumerate(shifts):
-        found = found + (product[:, place] << shift)
-    return found
+        result = result + (product[:, place] << shift)
+    return result
 
 
 def _refined(
@@ -313,25 +324,27 @@ def _refined(
 ) -> tuple[Whole, int]:
     """Refine until the proved error is at most `enough`, or a number of steps: any error is valid.
 
-    `residual` gives the exact rest and what is wanted at the values; `propose` may be any function.
+    `residual` returns the exact residual and the result at the values; `propose` may be any
+    function.
     """
     for _ in range(places // STEPS):
-        rest, wanted = residual(values)
-        width = error(rest)
+        remainder, result = residual(values)
+        width = error(remainder)
         if width <= enough:
-            return wanted, width
-        values = values + propose(rest)
-    rest, wanted = residual(values)
-    return wanted, error(rest)
+            return result, width
+        values = values + propose(remainder)
+    remainder, result = residual(values)
+    return result, error(remainder)
 
 
-def _scaled(rest: Whole, bits: int, solve: Callable[[Floats], Floats]) -> Whole:
-    """A proposal in floats: `solve(rest 2^-bits)` in whole numbers; what does not fit a float is cut off."""
-    longest = max((int(one).bit_length() for one in abs(rest)), default=0)
+def _scaled(remainder: Whole, bits: int, solve: Callable[[Floats], Floats]) -> Whole:
+    """A proposal `solve(rest 2^-bits)` by floats, in whole numbers."""
+    # Bits beyond a float's range are cut: a proposal need not be exact.
+    longest = max((int(number).bit_length() for number in abs(remainder)), default=0)
     less = max(0, longest - LARGEST)
-    solved = np.rint(solve((rest >> less).astype(np.float64)) * 2.0**-bits)
-    whole: Whole = np.array([int(one) for one in solved], dtype=object)
-    return np.asarray(whole << less, dtype=object)
+    solved = np.rint(solve((remainder >> less).astype(np.float64)) * 2.0**-bits)
+    rounded: Whole = np.array([int(number) for number in solved], dtype=object)
+    return np.asarray(rounded << less, dtype=object)
 
 
 def _largest(top: Whole, bottom: Whole) -> int:

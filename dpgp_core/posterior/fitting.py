@@ -1,4 +1,4 @@
-"""Posteriors of collapsed records under any prior: dense by correlation, banded by a sparse precision."""
+"""Posteriors of collapsed records: dense by correlation, banded by a sparse precision."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Posterior(ABC):
 
     @abstractmethod
     def log_determinant(self) -> float:
-        """`log det (I + K_cc R^-1)` for the noise variances R of the observed cells, in units of scale^2."""
+        """`log det (I + K_cc R^-1)`, R the noise variances of the observed cells over scale^2."""
 
     @abstractmethod
     def mean_of(self, observed: Floats) -> Floats:
@@ -43,7 +43,7 @@ class Posterior(ABC):
         """Exact draws (N, L) of N(0, k_D): the posterior at scale 1 around its mean."""
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws (L, N) of `N(mean, scale^2 k_D + noise_scale^2 k)`; InvalidValue without any noise."""
+        """Draws (L, N) of `N(mean, scale^2 k_D + noise_scale^2 k)`; InvalidValue without noise."""
         if not (np.isfinite(scale) and scale >= 0 and np.isfinite(noise_scale) and noise_scale >= 0):
             raise InvalidValue("scale and noise_scale must be finite and not negative.")
         if scale == 0 and noise_scale == 0:
@@ -64,8 +64,8 @@ class Posterior(ABC):
 class DensePosterior(Posterior):
     """Posterior with any prior, by its correlation; see `Posterior` for the units.
 
-    With observed cells c, noise variances R and `C = K_cc + R = L L^T`: mean = K_.c C^-1 y, variance =
-    diag(K) - |L^-1 K_c.|^2 column by column.
+    With observed cells c, noise variances R and `C = K_cc + R = L L^T`: mean = K_.c C^-1 y,
+    variance = diag(K) - |L^-1 K_c.|^2 column by column.
     """
 
     prior: Prior  # on the N cells of the domain
@@ -76,8 +76,7 @@ class DensePosterior(Posterior):
 
     @classmethod
     def fit(cls, prior: Prior, index: Ints, observed: Floats, noise_variance: Floats) -> DensePosterior:
-        """Condition on k observed cells: increasing positions, values, noise variances > 0 over scale^2,
-        (k,).
+        """Condition on k cells: increasing positions, values and noise variances over scale^2, (k,).
 
         Raises NumericalFailure if the covariance of the records is not positive definite to working
         precision.
@@ -118,8 +117,8 @@ class DensePosterior(Posterior):
 class SparsePosterior(Posterior):
     """Posterior with a prior of sparse precision; see `Posterior` for the units.
 
-    With data precisions W at the observed cells and `A + W = L L^T`: mean = (A + W)^-1 W y, variance = diag
-    (A + W)^-1 (docs/mathematics.md, section 8).
+    With data precisions W at the observed cells and `A + W = L L^T`: mean = (A + W)^-1 W y,
+    variance = diag (A + W)^-1 (docs/mathematics.md, section 8).
     """
 
     prior: GraphPrior  # on the P padded cells, N of them in the domain
@@ -130,8 +129,7 @@ class SparsePosterior(Posterior):
 
     @classmethod
     def fit(cls, prior: GraphPrior, index: Ints, observed: Floats, noise_variance: Floats) -> SparsePosterior:
-        """Condition on k observed cells: increasing positions, values, noise variances > 0 over scale^2,
-        (k,).
+        """Condition on k cells: increasing positions, values and noise variances over scale^2, (k,).
 
         Raises NumericalFailure if the precision is not positive definite to working precision.
         """
@@ -166,12 +164,13 @@ def _mean(
 
 
 def fit(prior: Prior, records: CollapsedRecords, ridge: float) -> Posterior:
-    """Posterior of collapsed records with ridge r > 0: each cell mean has noise variance `r^2 / m_s`.
+    """Posterior of collapsed records with ridge r > 0: a cell mean has noise variance `r^2 / m_s`.
 
-    Equal, to rounding, to the posterior of the n single records with noise r^2 each (docs/mathematics.md,
-    sections 0 and 9); the ridge is a record's deviation around its cell in units of the field's. The mean
-    (N,) is in response units, the variance (N,) in units of scale^2. Raises InvalidValue if the ridge is not
-    positive and finite, NumericalFailure if a factorisation fails.
+    Equal, to rounding, to the posterior of the n single records with noise r^2 each
+    (docs/mathematics.md, sections 0 and 9); the ridge is a record's deviation around its cell in
+    units of the field's. The mean (N,) is in response units, the variance (N,) in units of scale^2.
+    Raises InvalidValue if the ridge is not positive and finite, NumericalFailure if a factorisation
+    fails.
     """
     if not (np.isfinite(ridge) and ridge > 0):
         raise InvalidValue(f"the ridge must be a positive finite number, got {ridge!r}.")
@@ -186,12 +185,12 @@ def mean_about(posterior: Posterior, records: CollapsedRecords, usual: float) ->
 def fit_cells(
     prior: Prior, index: Any, mean: Any, noise_variance: Any, signal_scale: float = 1.0
 ) -> Posterior:
-    """Posterior of a field with standard deviation `signal_scale`, observed per cell with its own noise.
+    """Posterior of a field of deviation `signal_scale`, observed per cell with separate noise.
 
-    `index` (k,) are increasing positions of observed cells, possibly none; values (k,) are in response units,
-    noise variances (k,) in their square. The posterior's variance is in units of signal_scale^2: draw with
-    `scale=signal_scale`. Raises InvalidValue for numbers out of range or cells out of order, NumericalFailure
-    if a factorisation fails.
+    `index` (k,) are increasing positions of observed cells, possibly none; values (k,) are in
+    response units, noise variances (k,) in their square. The posterior's variance is in units of
+    signal_scale^2: draw with `scale=signal_scale`. Raises InvalidValue for numbers out of range or
+    cells out of order, NumericalFailure if a factorisation fails.
     """
     if not (np.isfinite(signal_scale) and signal_scale > 0):
         raise InvalidValue(f"the prior standard deviation must be a positive number, got {signal_scale!r}.")

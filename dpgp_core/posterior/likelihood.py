@@ -1,4 +1,4 @@
-"""A Gaussian field fitted to records by marginal likelihood, without privacy: for the curator's eyes."""
+"""A Gaussian field fitted to records by marginal likelihood, without privacy."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dpgp_core.priors.car import CarPrior
 from dpgp_core.priors.lattice import Lattice, Prior
 
 RANGES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Lengthscales that are tried, in spacings of the lattice."""
+"""Candidate lengthscales, in spacings of the lattice."""
 RIDGES = (0.05, 30.0)
-"""Between which the ridge is sought; at the upper end the map is flat at its level."""
-STEP = 0.05  # of log ridge, to which it is sought
+"""Bounds of the ridge; at the upper end the map is flat at its level."""
+STEP = 0.05  # tolerance of the log ridge
 
 
 @dataclass(frozen=True, eq=False)
 class LikeliestField:
-    """The field that makes records likeliest, in response units; private where the records are."""
+    """The field that makes records likeliest, in response units; as private as the records."""
 
     lengthscale: float  # metres
     ridge: float  # standard deviation of a record about its hexagon, in units of `scale`
@@ -40,7 +40,7 @@ def fit_by_likelihood(lattice: Lattice, records: CollapsedRecords) -> LikeliestF
     Raises NumericalFailure if a factorisation fails.
     """
     log_ridges = [math.log(ridge) for ridge in RIDGES]
-    found = list[LikeliestField]()
+    fields = list[LikeliestField]()
     for spacings in RANGES:
         prior = CarPrior.make(lattice, spacings * lattice.spacing)
 
@@ -48,28 +48,29 @@ def fit_by_likelihood(lattice: Lattice, records: CollapsedRecords) -> LikeliestF
             return _fitted(prior, records, math.exp(log_ridge)).loss
 
         best = minimize_scalar(loss, bounds=log_ridges, method="bounded", options={"xatol": STEP})
-        found.append(_fitted(prior, records, math.exp(best.x)))
-    return min(found, key=lambda field: field.loss)
+        fields.append(_fitted(prior, records, math.exp(best.x)))
+    return min(fields, key=lambda field: field.loss)
 
 
 def _fitted(prior: Prior, records: CollapsedRecords, ridge: float) -> LikeliestField:
     """Profile level and scale out of the restricted likelihood (Patterson and Thompson 1971).
 
-    The n records are k means of cells, of covariance `s^2 C`, `C = K + diag(ridge^2 / count)`, and beside
-    them deviations from these means, of variance `(ridge s)^2` and sum of squares W. The level is that of
-    generalised least squares and `s^2 = (Q + W / ridge^2) / (n - 1)`, where Q is the squared distance of the
-    means from the level in `C^-1`.
+    The n records are k means of cells, of covariance `s^2 C`, `C = K + diag(ridge^2 / count)`, and
+    deviations from these means, of variance `(ridge s)^2` and sum of squares W. The level is that
+    of generalised least squares and `s^2 = (Q + W / ridge^2) / (n - 1)`, where Q is the squared
+    distance of the means from the level in `C^-1`.
     """
     posterior = fit(prior, records, ridge)
     noise, cells = ridge**2 / records.count, records.index
     ones = np.ones(prior.size)[cells]
     smooth = posterior.mean_of(np.stack([records.mean, ones], axis=1))  # K_.c C^-1 (means, 1)
-    solved = (np.stack([records.mean, ones], axis=1) - smooth[cells]) / noise[:, None]  # C^-1 (means, 1)
+    # C^-1 (means, 1), without another factorisation
+    solved = (np.stack([records.mean, ones], axis=1) - smooth[cells]) / noise[:, None]
     weight = float(solved[:, 1].sum())
     level = float(solved[:, 0].sum()) / weight
     distance = float((solved[:, 0] - level * solved[:, 1]) @ (records.mean - level))
     n, freedom = records.n, max(records.n - 1, 1)
-    # A response is known to its public step: records that are all alike have that scatter.
+    # Responses are rounded to a public step: equal records have the scatter of that rounding.
     within = max(_squares_within(records), n * UNIT**2 / 12.0)
     variance = (distance + within / ridge**2) / freedom
     log_determinant = posterior.log_determinant() + float(np.log(noise).sum())
@@ -86,7 +87,7 @@ def _fitted(prior: Prior, records: CollapsedRecords, ridge: float) -> LikeliestF
 
 
 def _squares_within(records: CollapsedRecords) -> float:
-    """Sum of squares of the records about the means of their cells; 0 where only means are known."""
+    """Sum of squares of the records about the means of their cells; 0 if only means are known."""
     if records.singles is None:
         return 0.0
     total = float(np.square(records.singles.astype(np.float64) * UNIT).sum())

@@ -1,4 +1,4 @@
-"""All ridges of one prior and records at once, and the cache that keeps such shared work for a search."""
+"""All ridges of one prior and records at once, and a cache of such shared work for a search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpgp_core.priors.registry import make_prior
 
 @dataclass(frozen=True, eq=False)
 class RidgeSlice:
-    """The posterior at one ridge, computed as asked for; unpacks as (mean, variance, residual_paths)."""
+    """The posterior at one ridge, computed lazily; unpacks as (mean, variance, residual_paths)."""
 
     mean: Floats  # (N,) response units
     # variance_of, paths_of: make what `variance` and `residual_paths` hold
@@ -36,9 +36,9 @@ class RidgeSlice:
 
     @cached_property
     def residual_paths(self) -> Floats:
-        """(S, N) simulated zero-mean posterior paths at scale 1: `mean + scale * residual_paths` are draws.
+        """(S, N) zero-mean posterior paths at scale 1; draws are `mean + scale * residual_paths`.
 
-        The same white noise stands behind every ridge, so that ridges are compared on common random numbers.
+        All ridges use the same white noise, so that they are compared on common random numbers.
         """
         return self.paths_of()
 
@@ -47,11 +47,12 @@ class RidgeSlice:
 
 
 KEPT = 1
-"""Sparse factors that one family keeps: whoever asks for many ridges is done with one before the next."""
+"""Sparse factors that one family keeps: searches use one ridge after the other."""
 
 
 class RidgeFamily:
-    """All ridges of one (prior, records) pair, sharing the expensive part. For searches, not for releases.
+    """All ridges of one (prior, records) pair, sharing the expensive part. For searches, not for
+    releases.
 
     Priors known by their correlation: with counts D, one eigendecomposition
     `D^1/2 K_cc D^1/2 = U diag(lam) U^T` serves every ridge, because
@@ -73,6 +74,7 @@ class RidgeFamily:
             return
         index, weight = records.index, np.sqrt(records.count.astype(np.float64))
         correlation = prior.correlation()
+        # Eigenvalues that are negative by rounding alone would make a variance negative.
         values, vectors = np.linalg.eigh(weight[:, None] * correlation[np.ix_(index, index)] * weight)
         self._values = np.maximum(values, 0.0)
         self._rotation = rotation = weight[:, None] * vectors
@@ -93,7 +95,7 @@ class RidgeFamily:
         return sibling
 
     def at(self, ridge: float) -> RidgeSlice:
-        """Posterior mean, variance and unit-scale residual paths at ridge r; InvalidValue unless r > 0."""
+        """Mean, variance and unit-scale residual paths at ridge r; InvalidValue unless r > 0."""
         if not (np.isfinite(ridge) and ridge > 0):
             raise InvalidValue(f"the ridge must be a positive finite number, got {ridge!r}.")
         if self.prior.graph is not None:
@@ -111,12 +113,13 @@ class RidgeFamily:
 
     def _sparse_slice(self, prior: GraphPrior, ridge: float) -> RidgeSlice:
         if ridge not in self._factored:
-            held = self.records
-            fitted = SparsePosterior.fit(prior, held.index, held.mean, ridge**2 / held.count)
+            records = self.records
+            fitted = SparsePosterior.fit(prior, records.index, records.mean, ridge**2 / records.count)
             if len(self._factored) >= KEPT:
                 self._factored.pop(next(iter(self._factored)))
             self._factored[ridge] = fitted
-        posterior = self._factored[ridge]  # a sibling's: the factor and the variances do not know the means
+        # It may be a sibling's: the factor and the variances do not depend on the means.
+        posterior = self._factored[ridge]
         mean = posterior.mean_of(self.records.mean)
 
         def paths() -> Floats:
@@ -139,7 +142,7 @@ T = TypeVar("T")
 
 
 class Cache:
-    """Keep the latest of each kind of shared work; a copy that is sent to another process starts empty."""
+    """The latest results of each kind of shared work; a pickled copy starts empty."""
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
@@ -150,15 +153,15 @@ class Cache:
         return Cache, (self._lattice,)
 
     def keep(self, kind: str, key: Hashable, make: Callable[[], T], most: int = FEW) -> T:
-        """What `make` makes for the key, kept among the latest `most` of its kind."""
-        kept = self._kept.setdefault(kind, OrderedDict())
-        if key not in kept:
-            kept[key] = make()
-            if len(kept) > most:
-                kept.popitem(last=False)
-        kept.move_to_end(key)
-        found: T = kept[key]
-        return found
+        """Return the result of `make` for the key; the latest `most` results of a kind are kept."""
+        results = self._kept.setdefault(kind, OrderedDict())
+        if key not in results:
+            results[key] = make()
+            if len(results) > most:
+                results.popitem(last=False)
+        results.move_to_end(key)
+        result: T = results[key]
+        return result
 
     def prior(self, name: str, lengthscale: float) -> Prior:
         """The prior; lengthscale in metres."""
@@ -169,7 +172,7 @@ class Cache:
     def family(
         self, name: str, lengthscale: float, records: CollapsedRecords, draws: int, seed: int
     ) -> RidgeFamily:
-        """One eigendecomposition and one set of draws per (prior, lengthscale, cells and counts)."""
+        """One eigendecomposition and set of draws for a prior, lengthscale, cells and counts."""
         key = (name, lengthscale, draws, seed, hash((records.index.tobytes(), records.count.tobytes())))
 
         def make() -> RidgeFamily:

@@ -1,4 +1,4 @@
-"""The lattice prior: a proper conditional autoregression (Besag 1974) on the cells' neighbour graph."""
+"""The lattice prior: a proper conditional autoregression (Besag 1974) on the neighbour graph."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from dpgp_core.priors.lattice import GENERIC_BOUNDS, GraphPrior, Lattice
 
 
 class NotAnMMatrix(InvalidValue):
-    """The matrix does not obey the premise of Theorem B, so the maximum principle may not be used for it."""
+    """The matrix violates the premise of Theorem B, so the maximum principle does not apply."""
 
 
 def check_m_matrix(precision: sparse.csr_matrix, variance: Floats) -> None:
-    """Check that `precision` (P, P) is a symmetric M-matrix with row sums >= 0 and prior variances <= 1.
+    """Check that `precision` (P, P) is a symmetric M-matrix, row sums >= 0, prior variances <= 1.
 
-    `variance` (N,) is the exact diagonal of K = A^-1 at the cells where records may lie; cells of padding
-    need not be listed: the Schur complement of A on the listed cells is again such an M-matrix. Raises
-    NotAnMMatrix otherwise: docs/mathematics.md, section 8.
+    `variance` (N,) is the exact diagonal of K = A^-1 at the cells that may hold records; cells of
+    padding need not be listed: the Schur complement of A on the listed cells is again such an
+    M-matrix. Raises NotAnMMatrix otherwise: docs/mathematics.md, section 8.
     """
     matrix = sparse.csr_array(precision)
     if matrix.shape[0] != matrix.shape[1] or abs(matrix - matrix.T).max() != 0:
         raise NotAnMMatrix("the precision matrix is not symmetric, so Theorem B does not apply.")
     entries = sparse.coo_array(matrix)
-    beside = entries.data[entries.coords[0] != entries.coords[1]]
-    off_diagonal = float(beside.max(initial=-np.inf)) if beside.size else 0.0
+    off_diagonals = entries.data[entries.coords[0] != entries.coords[1]]
+    off_diagonal = float(off_diagonals.max(initial=-np.inf)) if off_diagonals.size else 0.0
     if off_diagonal > 0:
         raise NotAnMMatrix(
             f"the precision matrix has a positive off-diagonal entry ({off_diagonal:.3g}), "
             "so Theorem B does not apply to this prior; use a generic bound such as 'sharp'."
         )
+    # A row sum that is positive by rounding alone would break the proof: subtract its error first.
     terms = np.diff(matrix.indptr)
     rounding = terms * np.finfo(np.float64).eps * np.asarray(abs(matrix).sum(axis=1)).ravel()
     row_sum = float((np.asarray(matrix.sum(axis=1)).ravel() - rounding).min())
@@ -53,41 +54,44 @@ def check_m_matrix(precision: sparse.csr_matrix, variance: Floats) -> None:
 
 NAME = "car"
 HEXAGON_FACTOR = 1.5
-"""Sum of f - f_j over six neighbours at distance h: -1.5 h^2 times the Laplacian of f, to leading order."""
+"""Sum of f - f_j over six neighbours at distance h is about -1.5 h^2 times the Laplacian."""
 
 NEIGHBOURS = 6  # neighbours of a hexagon inside an endless lattice
 EDGE_FACTOR = 1.5
-"""Loss to the outside per missing neighbour, in units of spacing/lengthscale: with it the variances at an
-edge come closest to those of an endless lattice (London, three rings, resolutions 8 and 9, 3 and 10 km: the
-mean variance is 0.87 to 1.00 of the largest, against 0.43 to 0.86 with a reflecting edge)."""
+"""Loss to the outside per missing neighbour, in units of spacing/lengthscale: with it the variances
+at an edge come closest to those of an endless lattice (London, three rings, resolutions 8 and 9, 3
+and 10 km: the mean variance is 0.87 to 1.00 of the largest, against 0.43 to 0.86 with a reflecting
+edge)."""
 
 LONGEST = 10_000.0
 """Longest lengthscale in cell spacings: the precision comes closer to singular with it."""
 
 
 def variance_slack(slack: Slack, cells: int) -> float:
-    """Upper bound on the relative error of the selected inverse's variances; docs/exact-paths.md."""
+    """Upper bound on the relative error of selected-inverse variances (docs/exact-paths.md)."""
     width = max(slack.band, SMALLEST_BLOCK)
     return 1e-9 + 2.0 * slack.shrinking + 32.0 * cells * (width + 4) * ROUNDING
 
 
-EXACT_KAPPA_CELLS = 3_000  # up to this many cells the smallest correlation is found by solving for every cell
+# Up to this many cells the smallest correlation is computed by solving for every cell.
+EXACT_KAPPA_CELLS = 3_000
 KAPPA_WORTH_SOLVING = 0.1
-"""Below this the smallest correlation would lower V_n by under one per cent, and 0 is used instead."""
+"""Smaller correlations lower V_n by under one per cent, so 0 is used in their place."""
 
 
 @dataclass(frozen=True, eq=False)
 class CarPrior:
     """The GP on padded lattice cells with precision `tau (kappa_c^2 I + Lap + E)`.
 
-    Lap is the graph Laplacian of the padded neighbour graph and `kappa_c^2 = 1.5 (spacing/lengthscale)^2`,
-    which makes the precision a discretisation of `1/lengthscale^2 - Laplace`: far from each other cells'
-    correlation falls like exp(-d/lengthscale). The diagonal E >= 0 lets a cell lose
-    `min(1, 1.5 spacing/lengthscale)` for each neighbour it misses, an absorbing edge: with a reflecting one
-    (E = 0) the rim's variances, which set the price, would stand above those of the map. `tau` is the least
-    factor for which no cell of the domain has a prior variance above 1, from the selected inverse, with a
-    proved slack for its rounding (docs/exact-paths.md, section 4).
-    The precision is an M-matrix (checked), so Theorem B holds (docs/mathematics.md, section 8).
+    Lap is the graph Laplacian of the padded neighbour graph and `kappa_c^2 = 1.5
+    (spacing/lengthscale)^2`, which makes the precision a discretisation of `1/lengthscale^2 -
+    Laplace`: far from each other cells' correlation falls like exp(-d/lengthscale). The diagonal E
+    >= 0 lets a cell lose `min(1, 1.5 spacing/lengthscale)` for each neighbour it misses, an
+    absorbing edge: with a reflecting one (E = 0) the rim's variances, which set the price, would
+    exceed those of the map. `tau` is the least factor for which no cell of the domain has a
+    prior variance above 1, from the selected inverse, with a proved slack for its rounding
+    (docs/exact-paths.md, section 4). The precision is an M-matrix (checked), so Theorem B holds
+    (docs/mathematics.md, section 8).
     """
 
     lattice: Lattice
@@ -146,9 +150,9 @@ class CarPrior:
     def kappa(self) -> float:
         """Proved lower bound of the covariance between any two cells of the domain, in [0, 1].
 
-        0 holds for every M-matrix prior; a positive number is used where it is worth its computation. Taken
-        off are the rounding of the solves and what the precision in whole numbers changes
-        (docs/exact-paths.md, section 4).
+        0 holds for every M-matrix prior; a positive number is computed if it is worth the effort.
+        The bound subtracts the rounding of the solves and the change of the precision to whole
+        numbers (docs/exact-paths.md, section 4).
         """
         inside = self.lattice.inside
         centres = self.lattice.domain_centres
@@ -159,10 +163,10 @@ class CarPrior:
         ):
             return 0.0
         sums = np.asarray(self.precision.sum(axis=1)).ravel()
-        beside = -self.precision.data[self.precision.data < 0.0]
-        least = 0.999 * min(float(sums.min()), float(beside.min(initial=1.0)))
-        held = 2.0**-31 / np.sqrt(least) + 2.0**-64 / least if least > 0.0 else np.inf
-        return max(0.0, float(self.correlation().min()) - 3.0 * self.slack.solving - held - 1e-12)
+        weights = -self.precision.data[self.precision.data < 0.0]
+        smallest = 0.999 * min(float(sums.min()), float(weights.min(initial=1.0)))
+        rounding = 2.0**-31 / np.sqrt(smallest) + 2.0**-64 / smallest if smallest > 0.0 else np.inf
+        return max(0.0, float(self.correlation().min()) - 3.0 * self.slack.solving - rounding - 1e-12)
 
     @property
     def graph(self) -> GraphPrior:
@@ -175,12 +179,14 @@ class CarPrior:
         return self.factor.solve(right)
 
     def correlation(self) -> Floats:
-        """(N, N) prior covariance of the domain's cells, diagonal <= 1; for small domains and for tests."""
+        """(N, N) prior covariance of the domain's cells, diagonal <= 1; for small domains and for
+        tests."""
         matrix = self._columns(np.arange(self.size))[self.lattice.inside]
         return 0.5 * (matrix + matrix.T)
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws (N, m) on the domain, of variance at most 1, from standard normal numbers (P, m)."""
+        """Prior draws (N, m) on the domain, of variance at most 1, from standard normal numbers (P,
+        m)."""
         return self.factor.colour(white)[self.lattice.inside]
 
     @property

@@ -15,11 +15,12 @@ from dpgp_core.errors import PriorError
 from dpgp_core.linalg import Floats, cholesky
 from dpgp_core.priors.lattice import GENERIC_BOUNDS, Lattice
 
-MAX_DENSE_CELLS = 10_000  # largest domain of a dense prior: its correlation matrix then takes 0.8 GB
+# Largest domain of a dense prior: its correlation matrix then takes 0.8 GB.
+MAX_DENSE_CELLS = 10_000
 
 Kernel = Callable[[Floats], Floats]
 
-ENTRY_BITS = 26  # the root of a correlation is held in whole multiples of 2^-26: `held.HeldDense`
+ENTRY_BITS = 26  # the root of a correlation consists of whole multiples of 2^-26: `held.HeldDense`
 
 
 def exponential(ratio: Floats) -> Floats:
@@ -40,14 +41,14 @@ def squared_exponential(ratio: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DensePrior:
-    """A GP on the domain's cells with correlation `(1 - nugget) kernel(d/l) + nugget [same cell]`."""
+    """A GP on the domain's cells: correlation `(1 - nugget) kernel(d/l) + nugget [same cell]`."""
 
     name: str
     lattice: Lattice
     lengthscale: float  # metres
     kernel: Kernel  # decreasing function of d/l with values in [0, 1] and kernel(0) = 1
-    # share of the variance that cells do not share; part of the prior's definition, public, never adjusted to
-    # make a factorisation succeed
+    # share of the variance that cells do not share; part of the prior's definition, public, never
+    # adjusted to make a factorisation succeed
     nugget: float = 0.0
 
     def __post_init__(self) -> None:
@@ -79,9 +80,10 @@ class DensePrior:
 
         It holds for the root in whole numbers too, whose rows move by at most `sqrt(N) 2^-26`.
         """
+        # The kernel falls with distance, so the diameter attains the least correlation.
         lowest = float(self.kernel(np.array(self.diameter / self.lengthscale)))
-        held = 2.0 * math.sqrt(self.size) * 2.0**-ENTRY_BITS + 1e-11
-        return max(0.0, (1.0 - self.nugget) * lowest * (1.0 - 1e-12) - held)
+        rounding = 2.0 * math.sqrt(self.size) * 2.0**-ENTRY_BITS + 1e-11
+        return max(0.0, (1.0 - self.nugget) * lowest * (1.0 - 1e-12) - rounding)
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ class DensePrior:
 
     @property
     def graph(self) -> None:
-        """None: the correlation is all there is."""
+        """None: this prior has no sparse precision."""
 
     def correlation(self) -> Floats:
         """(N, N) prior correlation of the domain's cells, unit diagonal."""
@@ -125,7 +127,7 @@ class DensePrior:
 
 
 def _diameter(points: Floats) -> float:
-    """Largest pairwise distance, rounded up; of the bounding box where the hull is degenerate."""
+    """Largest pairwise distance, rounded up; that of the bounding box if the hull is degenerate."""
     try:
         corners = points[ConvexHull(points).vertices]
         largest = float(cdist(corners, corners).max())

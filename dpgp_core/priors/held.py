@@ -1,7 +1,7 @@
-"""Priors as a computer holds them: whole numbers that are the public prior, and what floats may do to it.
+"""Priors as a computer holds them: whole numbers that define the public prior.
 
-The law of a released path is proved for the matrix that these whole numbers are, and not for the real number
-that a formula of the kernel stands for (docs/exact-paths.md, section 1).
+The law of a released path is proved for the matrix of these whole numbers, not for the real numbers
+of the kernel's formula (docs/exact-paths.md, section 1).
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ REFUSED = (
 
 @dataclass(frozen=True, eq=False)
 class HeldGraph:
-    """A precision `A = B^T B` on P cells, at least that of the prior it is made from in Loewner order.
+    """A precision `A = B^T B` on P cells, in Loewner order at least that of its prior.
 
-    B has a row `t (e_i - e_j)` for every edge and a row `s_i e_i` for every cell, whole multiples of 2^-32,
-    rounded up. So `A` is an M-matrix with `A 1 = s^2 > 0`, whatever was rounded, and no variance grows.
+    B has a row `t (e_i - e_j)` for every edge and a row `s_i e_i` for every cell, whole multiples
+    of 2^-32, rounded up. So `A` is an M-matrix with `A 1 = s^2 > 0`, whatever was rounded, and no
+    variance grows.
     """
 
     ordering: Ordering
     inside: Ints  # (N,) positions of the domain's cells
     loss: Whole  # (P,) s_i
-    # (P, d) of each cell's d neighbours at most: the neighbour, the edge's number, t (0 where there is no
-    # further neighbour) and the sign with which the edge's row meets this cell
+    # (P, d) of each cell's d neighbours at most: the neighbour, the edge's number, t (0 where there
+    # is no further neighbour) and the sign with which the edge's row meets this cell
     neighbour: Ints
     edge: Ints
     weight: Whole
@@ -55,12 +56,12 @@ class HeldGraph:
 
     @classmethod
     def of(cls, prior: GraphPrior) -> HeldGraph:
-        """Hold a sparse prior. Raises PriorError for a precision that is no M-matrix with losses above 0."""
+        """Hold a sparse prior; PriorError unless it is an M-matrix with losses above 0."""
         matrix = sparse.csr_array(prior.precision)
         matrix.sort_indices()
         size = matrix.shape[0]
         rows = np.split(matrix.data, matrix.indptr[1:-1])
-        # the exact sum of a row lies below the next float
+        # fsum rounds the exact sum once, so the next float is an upper bound.
         sums = np.array([math.nextafter(math.fsum(row), math.inf) for row in rows])
         entries = sparse.coo_array(sparse.triu(matrix, 1))
         first, second = entries.coords
@@ -101,7 +102,7 @@ class HeldGraph:
 
     @cached_property
     def spread(self) -> Whole:
-        """(P,) sum of the sizes of a column of `2^32 B`: what one unit of every deviate can move."""
+        """(P,) column sums of the sizes of `2^32 B`: the effect of one unit of every deviate."""
         return np.asarray(self.loss + self.weight.sum(axis=1))
 
     @cached_property
@@ -120,25 +121,25 @@ class HeldGraph:
     @cached_property
     def floats(self) -> sparse.csr_matrix:
         """(P, P) `A`, every entry rounded once."""
-        there = self.weight > 0
-        row = np.broadcast_to(np.arange(self.loss.size)[:, None], there.shape)
-        beside = sparse.coo_array(
-            (-self._squares[there].astype(np.float64), (row[there], self.neighbour[there])),
+        edges = self.weight > 0
+        row = np.broadcast_to(np.arange(self.loss.size)[:, None], edges.shape)
+        off_diagonal = sparse.coo_array(
+            (-self._squares[edges].astype(np.float64), (row[edges], self.neighbour[edges])),
             shape=2 * self.loss.shape,
         )
-        whole = sparse.diags_array(self.diagonal.astype(np.float64)) + beside
-        return sparse.csr_matrix(whole * 2.0 ** (-2 * ROOT_BITS))
+        integers = sparse.diags_array(self.diagonal.astype(np.float64)) + off_diagonal
+        return sparse.csr_matrix(integers * 2.0 ** (-2 * ROOT_BITS))
 
     @cached_property
     def slack(self) -> Slack:
-        """How far floats can be off in a solve, whatever the records are."""
-        least = min(self._losses / self.diagonal)
-        return Slack(float(least) * (1.0 - 1e-12), self.ordering.bandwidth)
+        """Bounds on floating-point errors in a solve, for any records."""
+        smallest = min(self._losses / self.diagonal)
+        return Slack(float(smallest) * (1.0 - 1e-12), self.ordering.bandwidth)
 
 
 @dataclass(frozen=True, eq=False)
 class HeldDense:
-    """A correlation `K = Lambda Lambda^T`: today's root in whole multiples of 2^-26, rounded towards 0."""
+    """A correlation `K = Lambda Lambda^T` with a root in whole multiples of 2^-26."""
 
     root: Floats  # (N, N) `2^26 Lambda`: whole numbers, every row at most 2^26 long
 
@@ -150,8 +151,10 @@ class HeldDense:
         else:
             what = f"the correlation matrix of the prior '{prior.name}'"
             factor = cholesky(prior.correlation(), what, "use a shorter lengthscale")
+        # Rounding towards 0 shortens the rows, so no variance grows.
         root = np.trunc(factor * 2.0**ENTRY_BITS)
-        # whole numbers below 2^53, so these sums are exact; only a row of very few entries can be too long
+        # whole numbers below 2^53, so these sums are exact; only a row of very few entries can be
+        # too long
         over = np.einsum("ij,ij->i", root, root) > 4.0**ENTRY_BITS
         places = np.flatnonzero(over)
         root[places, places] -= 1.0
@@ -174,7 +177,7 @@ Held = HeldGraph | HeldDense
 
 
 def held(prior: Prior) -> Held:
-    """The whole numbers that a prior is; made once for each of the latest priors."""
+    """A prior in whole numbers, cached for the latest priors."""
     return _held(cast(Hashable, prior))
 
 
@@ -185,14 +188,14 @@ def _held(key: Hashable) -> Held:
 
 
 def deviates_at_most(prior: Prior) -> int:
-    """How many normal deviates one path takes at most, prior noise included; public."""
+    """Largest number of normal deviates of one path, prior noise included; public."""
     if prior.graph is None:
         return 3 * prior.size
     return int(prior.lattice.adjacency.nnz) + 3 * int(prior.lattice.centres.shape[0])
 
 
 def solve_slack(prior: Prior, n: int, ridge: float) -> Slack:
-    """How far floats can be off in the equations of a path, whatever n records there are; ridge r > 0."""
+    """Bounds on floating-point errors in the equations of a path, for any n records."""
     if prior.graph is not None:
         holding = held(prior)
         assert isinstance(holding, HeldGraph)
@@ -201,24 +204,25 @@ def solve_slack(prior: Prior, n: int, ridge: float) -> Slack:
 
 
 def refuse_unsolvable(prior: Prior, n: int, ridge: float) -> None:
-    """Raise DesignError where it is not proved that the equations of a path can be solved; from public facts.
+    """Raise DesignError if no proof covers the solution of a path's equations.
 
-    So no failure depends on records: docs/exact-paths.md, section 3.
+    The check reads public facts only, so no failure depends on records (docs/exact-paths.md,
+    section 3).
     """
     if solve_slack(prior, n, ridge).solving > UNSOLVABLE:
         raise DesignError(REFUSED)
 
 
 def _roots(values: Floats) -> Whole:
-    """Whole numbers t, the least with `t 2^-32 >= sqrt(value)`, for values >= 0 taken as exact numbers."""
+    """The least whole numbers t with `t 2^-32 >= sqrt(value)`, for values >= 0 taken as exact."""
     distinct, place = np.unique(values, return_inverse=True)
-    found = np.empty(distinct.size, dtype=object)
+    roots = np.empty(distinct.size, dtype=object)
     for i, value in enumerate(distinct.tolist()):
         top, bottom = value.as_integer_ratio()
         square = -((-top << 2 * ROOT_BITS) // bottom)  # rounded up
         root = math.isqrt(square)
-        found[i] = root + (root * root < square)
-    return np.asarray(found[place.ravel()])
+        roots[i] = root + (root * root < square)
+    return np.asarray(roots[place.ravel()])
 
 
 def _whole(values: Any) -> Whole:

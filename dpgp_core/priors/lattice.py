@@ -1,4 +1,4 @@
-"""The lattice: all that a prior may know of the domain; smoothing on it; the questions that priors answer."""
+"""The lattice: all that a prior may know of the domain, smoothing, and the protocol of priors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from dpgp_core.linalg import BandedCholesky, Floats, Ints, Ordering
 class Lattice:
     """Cells as a prior sees them.
 
-    Raises `InvalidValue` if the shapes do not fit, a centre is not finite, or the spacing is not positive.
+    Raises `InvalidValue` if the shapes do not fit, a centre is not finite, or the spacing is not
+    positive.
     """
 
     centres: Floats  # (P, 2) projected cell centres, metres
     adjacency: sparse.csr_matrix  # (P, P) symmetric 0/1 CSR matrix of touching cells
-    # (N,) positions of the domain's cells, in the domain's order, among the P padded cells; the others are
-    # padding rings that keep a graph prior's variances even
+    # (N,) positions of the domain's cells, in the domain's order, among the P padded cells; the
+    # others are padding rings that keep a graph prior's variances even
     inside: Ints
     spacing: float  # typical distance between neighbouring centres, metres
 
@@ -40,7 +41,7 @@ class Lattice:
 
     @classmethod
     def grid(cls, rows: int, columns: int, spacing: float) -> Lattice:
-        """A rectangle of square cells of side `spacing`, metres, row after row; neighbours share a side.
+        """A rectangle of square cells of side `spacing`, metres; neighbours share a side.
 
         Raises InvalidValue for a side without a cell, or a spacing that is not positive.
         """
@@ -66,12 +67,12 @@ class Lattice:
 
     @cached_property
     def ordering(self) -> Ordering:
-        """Band-narrowing order of the padded cells, found once and shared by all priors on this lattice."""
+        """Band-narrowing order of the padded cells, shared by all priors on this lattice."""
         return Ordering.of(self.adjacency)
 
     @cached_property
     def averaging(self) -> sparse.csr_matrix:
-        """(N, N) mean over each cell of the domain and its neighbours there, without the padding."""
+        """(N, N) mean over each cell of the domain and its neighbours, without the padding."""
         return averaging(domain_adjacency(self))
 
 
@@ -82,14 +83,14 @@ def averaging(adjacency: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 GENERIC_BOUNDS = ("triangle", "separate", "sharp", "joint-sharp")
-"""Bounds that hold for every prior with correlation at most 1 (docs/mathematics.md, sections 3 and 6)."""
+"""Bounds for every prior with correlation at most 1 (docs/mathematics.md, sections 3 and 6)."""
 
 
 def smooth(on: Lattice | sparse.csr_matrix, paths: Floats, rounds: int) -> Floats:
-    """Replace `rounds` times each cell's value by the mean over itself and its neighbours in the domain.
+    """Replace `rounds` times each value by the mean over its cell and neighbours in the domain.
 
-    It uses public geography and paths (..., N) only: `on` is the lattice, or the (N, N) adjacency of its
-    cells. Raises InvalidValue for a negative number, or paths of another size.
+    It uses public geography and paths (..., N) only: `on` is the lattice, or the (N, N) adjacency
+    of its cells. Raises InvalidValue for a negative number, or paths of another size.
     """
     if rounds < 0:
         raise InvalidValue(f"the number of smoothing rounds must be 0 or more, got {rounds}.")
@@ -113,10 +114,10 @@ def domain_adjacency(lattice: Lattice) -> sparse.csr_matrix:
 class Prior(Protocol):
     """A prior on the N cells of one lattice, with the public facts that price a design.
 
-    `name` is that of its family in `PRIORS`; `kappa` a proved lower bound of the covariance between any two
-    cells, in [0, 1]; `bounds` names in `BOUNDS` the sensitivity bounds proved for it; `white_size` normal
-    numbers stand behind one draw; `graph` is the prior itself where it has a sparse precision on the padded
-    lattice, else None.
+    `name` is that of its family in `PRIORS`; `kappa` a proved lower bound of the covariance between
+    any two cells, in [0, 1]; `bounds` names in `BOUNDS` the sensitivity bounds proved for it; one
+    draw takes `white_size` normal numbers; `graph` is the prior itself if it has a sparse precision
+    on the padded lattice, else None.
     """
 
     @property
@@ -145,15 +146,16 @@ class Prior(Protocol):
         ...
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws (N, m) on the domain, variance at most 1, from standard normals (white_size, m)."""
+        """Prior draws (N, m), variance at most 1, from standard normals (white_size, m)."""
         ...
 
 
 class GraphPrior(Prior, Protocol):
     """A prior with a sparse precision on the P padded cells.
 
-    `precision` (P, P) is symmetric positive definite, `factor` its banded Cholesky factor in the lattice's
-    ordering; a draw takes P normal numbers; `prior_variance` (N,) of the domain's cells is at most 1.
+    `precision` (P, P) is symmetric positive definite, `factor` its banded Cholesky factor in the
+    lattice's ordering; a draw takes P normal numbers; `prior_variance` (N,) of the domain's cells
+    is at most 1.
     """
 
     @property

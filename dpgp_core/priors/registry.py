@@ -14,24 +14,26 @@ from dpgp_core.priors.dense import DensePrior, exponential, matern32, squared_ex
 from dpgp_core.priors.lattice import Lattice, Prior
 
 SE_NUGGET = 1e-6
-"""Declared nugget of the smooth prior, far above the rounding of a Cholesky factor of 10,000 cells."""
+"""Nugget of the smooth prior, far above the rounding of a Cholesky factor of 10,000 cells."""
 
 
 @dataclass(frozen=True)
 class PriorFamily:
     """A family of priors indexed by a lengthscale in metres.
 
-    Raises `PriorError` if name or title is empty, or the decay is left out, not finite or not positive.
+    Raises `PriorError` if name or title is empty, or the decay is left out, not finite or not
+    positive.
     """
 
-    name: str  # how settings, designs and statements call it
-    title: str  # what it is, in words: as screens call it
-    # whether it does without a dense matrix, and so takes more than `dense.MAX_DENSE_CELLS` cells
+    name: str  # in settings, designs and statements
+    title: str  # in words, for screens
+    # whether it needs no dense matrix, and so takes more than `dense.MAX_DENSE_CELLS` cells
     sparse: bool
-    # the prior on a lattice at a lengthscale in metres; `PriorError` where there is none
+    # the prior on a lattice at a lengthscale in metres; raises `PriorError`
     make: Callable[[Lattice, float], Prior]
-    # exponent a > 0 of its spectrum (1 + (lengthscale w)^2)^-a in the plane, by which plane waves are
-    # weighed: nu + 1 for Matern kernels of smoothness nu. The smooth one's is a stand-in.
+    # exponent a > 0 of its spectrum (1 + (lengthscale w)^2)^-a in the plane, by which plane waves
+    # are weighed: nu + 1 for Matern kernels of smoothness nu. The squared exponential has none and
+    # takes a large one.
     decay: float = math.nan
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ PRIORS = Registry("hexcursion.priors", {family.name: family for family in _OWN},
 
 
 def can_make(name: str, cells: int) -> bool:
-    """Whether the prior `name` of PRIORS can be made on so many cells: dense ones have a limit."""
+    """Whether the prior `name` of PRIORS can be made on `cells` cells: dense ones have a limit."""
     return PRIORS[name].sparse or cells <= dense.MAX_DENSE_CELLS
 
 

@@ -1,4 +1,5 @@
-"""The ball: which vectors of clipped responses a record may have, and what cutting to it does."""
+"""The ball: the vectors of clipped responses that a record may have, and the effect of cutting to
+it."""
 
 from __future__ import annotations
 
@@ -17,23 +18,30 @@ from dpgp_core.posterior.records import RESPONSE_BITS
 
 _ONE = 1 << RESPONSE_BITS
 MOST_COLUMNS = 20
-"""Columns of one atlas at most: beyond, nothing was measured, and each needs ever more noise."""
+"""Largest number of columns of an atlas: more were never measured, and each column needs more
+noise."""
 
+# Grid sizes: of the law of squared lengths, of its nodes, and of responses in [0, 1].
 _CELLS, _NODES, _STEPS = (
     256,
     48,
     512,
-)  # of the law of squared lengths, of its nodes, and of responses in [0, 1]
+)
 
 
 @dataclass(frozen=True)
 class Ball:
-    """Vectors of `columns` responses, each in [-1, 1] and together at most `radius` long, response units.
+    """Vectors of `columns` responses, each in [-1, 1] and together at most `radius` long, response
+    units.
 
-    With `presence` a vector of which `m` columns are present is at most `radius sqrt(m/columns)` long, and
-    the presence of each column is summed in place of the records' number. One column of radius 1 is the
-    ordinary release. Raises InvalidValue for a number out of range.
+    With `presence` a vector with `m` present columns is at most `radius sqrt(m/columns)` long, and
+    the presence of each column is summed instead of the number of records. One column of radius 1
+    is the ordinary release. Raises InvalidValue for a number out of range.
     """
+
+    # The set V of Theorem D, and with `presence` the radii of Corollary 5
+    # (docs/spectral-statistics.md, section 2): with one radius for all patterns of missing columns
+    # that corollary is false.
 
     columns: int = 1
     radius: float = 1.0
@@ -48,44 +56,54 @@ class Ball:
 
     @property
     def parts(self) -> int:
-        """Vectors of counts that are released: one, or the presence of each column."""
+        """Number of released vectors of counts: one, or one for the presence of each column."""
         return self.columns if self.presence else 1
 
     @property
+    def said(self) -> str:
+        """Clause on the ball for a design's description; "" for one column."""
+        return "" if self == ONE_COLUMN else f"; {self.columns} columns in a ball of radius {self.radius:.4g}"
+
+    @property
     def limit(self) -> int:
-        """Radius squared in units of 2^-20, rounded down: the largest sum of squares of whole responses."""
+        """Radius squared in units of 2^-20, rounded down: the largest sum of squares of whole
+        responses."""
         return int(Fraction(self.radius) ** 2 * _ONE**2)
 
     def cut(self, responses: Floats) -> tuple[Ints, Bools]:
-        """Whole responses (n, columns) in units of 2^-10, and where there are any; NaN stands for none.
+        """Whole responses (n, columns) in units of 2^-10, and their presence; NaN marks a missing
+        response.
 
-        Each column is clipped to [-1, 1] and rounded first, as one column alone is. A vector that is too long
-        is then scaled to the ball, rounding towards 0: `floor(sqrt(w^2 limit / sum w^2))` in whole numbers,
-        whose squares sum to at most the limit. Raises InvalidValue for responses of another shape, or
-        infinite ones, and NumericalFailure should a record leave the ball after all.
+        Each column is clipped to [-1, 1] and rounded first, as one column alone is. A vector that
+        is too long is then scaled to the ball, rounding towards 0: `floor(sqrt(w^2 limit / sum
+        w^2))` in whole numbers, whose squares sum to at most the limit. Raises InvalidValue for
+        responses of another shape, or infinite ones, and NumericalFailure if a record is outside
+        the ball after the cut.
         """
         if responses.ndim != 2 or responses.shape[1] != self.columns:
             raise InvalidValue(f"every record needs {self.columns} responses, NaN where there is none.")
         present = ~np.isnan(responses)
         if np.any(np.isinf(responses)):
             raise InvalidValue("responses must be finite, or NaN where there is none.")
-        held = np.where(present, np.clip(responses, -1.0, 1.0), 0.0)
-        found = np.rint(held * _ONE).astype(np.int64)
-        square = np.square(found).sum(axis=1)
-        most = self._limits(present)
-        long = square > most
-        # At most 2^20 times 20 2^20 in size: below 2^53, so doubles hold it and its root is known to a unit.
-        scaled = np.square(found[long]) * most[long, None] // square[long, None]
+        clipped = np.where(present, np.clip(responses, -1.0, 1.0), 0.0)
+        integers = np.rint(clipped * _ONE).astype(np.int64)
+        square = np.square(integers).sum(axis=1)
+        limits = self._limits(present)
+        long = square > limits
+        # At most 2^20 times 20 2^20 in size: below 2^53, so doubles hold it and its root is known
+        # to a unit.
+        scaled = np.square(integers[long]) * limits[long, None] // square[long, None]
         root = np.sqrt(scaled.astype(np.float64)).astype(np.int64)
+        # The root of the double may be off by one; exact comparison of integers makes it the floor.
         root -= np.square(root) > scaled
         root += np.square(root + 1) <= scaled
-        found[long] = np.sign(found[long]) * root
-        if np.any(np.square(found).sum(axis=1) > most):
+        integers[long] = np.sign(integers[long]) * root
+        if np.any(np.square(integers).sum(axis=1) > limits):
             raise NumericalFailure("a record left the ball: nothing was released.")
-        return found, present
+        return integers, present
 
     def _limits(self, present: Bools) -> Ints:
-        """(n,) the largest sum of squares of whole responses of records with these columns."""
+        """(n,) largest sum of squares of whole responses of records with these columns present."""
         if not self.presence:
             return np.full(len(present), self.limit, dtype=np.int64)
         return np.asarray(self.limit * present.sum(axis=1) // self.columns, dtype=np.int64)
@@ -93,16 +111,18 @@ class Ball:
     def moments(self, value: Floats, scatter: float, mean: float, deviation: float) -> tuple[Floats, Floats]:
         """First and second moment of a cut response, for field values of any shape, response units.
 
-        A record scatters normally around its field with deviation `scatter`; its other columns are as all of
-        them are believed to be, `N(mean, deviation^2 + scatter^2)`, and independent of this one.
+        A record scatters normally around its field with deviation `scatter`; its other columns have
+        the law `N(mean, deviation^2 + scatter^2)`, independent of this one.
         """
+        # This belief shapes the reading only: the price follows from the cut, whatever the columns
+        # are.
         total = float(np.hypot(deviation, scatter))
         steps, first, second = _cut_response(self, float(f"{mean:.12g}"), float(f"{total:.12g}"))
         size, weight = _normal_nodes()
         at = np.asarray(value, dtype=np.float64)[..., None] + scatter * size
         near = np.abs(at)
-        one = np.sign(at) * np.interp(near, steps, first)
-        return np.asarray(one @ weight), np.asarray(np.interp(near, steps, second) @ weight)
+        cut_response = np.sign(at) * np.interp(near, steps, first)
+        return np.asarray(cut_response @ weight), np.asarray(np.interp(near, steps, second) @ weight)
 
 
 ONE_COLUMN = Ball()
@@ -117,27 +137,34 @@ def _normal_nodes() -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=64)
 def _cut_response(ball: Ball, mean: float, deviation: float) -> tuple[Floats, Floats, Floats]:
-    """Responses (S,) from 0 to 1, and first and second moment of what the ball leaves of each."""
+    """Responses (S,) from 0 to 1, and first and second moment of each after the cut to the ball."""
     steps = np.linspace(0.0, 1.0, _STEPS + 1)
     square, weight = _others(ball.columns - 1, mean, deviation)
+    # Cutting scales the whole vector by radius over its length, if that is below 1.
     length = np.sqrt(np.square(steps)[:, None] + square)
     share = np.minimum(1.0, ball.radius / np.maximum(length, 1e-12))
     return steps, steps * (share @ weight), np.square(steps) * (np.square(share) @ weight)
 
 
 def _others(count: int, mean: float, deviation: float) -> tuple[Floats, Floats]:
-    """Squared lengths (J,) of `count` clipped normal responses, and how likely each is."""
+    """Squared lengths (J,) of `count` clipped normal responses, and their probabilities."""
     if count == 0:
         return np.zeros(1), np.ones(1)
     edges = np.sqrt(np.linspace(0.0, 1.0, _CELLS + 1))
     inside = ndtr((edges - mean) / deviation) - ndtr((-edges - mean) / deviation)
-    one = np.diff(inside, append=1.0)  # the last holds what is clipped, at 1 itself
+    # The law of one square on a grid; the last entry is the point mass of clipped responses at 1.
+    # Squares of independent responses add, so their law is a convolution power.
+    square_law = np.diff(inside, append=1.0)
     total = np.ones(1)
     for _ in range(count):
-        total = np.convolve(total, one)
-    # Half a cell for each response that is not clipped: its squares lie evenly within theirs.
-    middle = (np.arange(total.size) + 0.5 * count * (1.0 - one[-1])) / _CELLS
+        total = np.convolve(total, square_law)
+    # The mean square of a response that is not clipped is the middle of its cell: half a cell for
+    # each.
+    middle = (np.arange(total.size) + 0.5 * count * (1.0 - square_law[-1])) / _CELLS
     group = np.minimum((np.cumsum(total) - 0.5 * total) * _NODES, _NODES - 1).astype(np.int64)
     weight = np.bincount(group, total, _NODES)
-    kept = weight > 0
-    return (np.bincount(group, total * middle, _NODES)[kept] / weight[kept], weight[kept] / weight.sum())
+    positive = weight > 0
+    return (
+        np.bincount(group, total * middle, _NODES)[positive] / weight[positive],
+        weight[positive] / weight.sum(),
+    )

@@ -1,4 +1,5 @@
-"""What one release of spectral sums costs: the exact Gaussian parameter mu, for three relations."""
+"""The cost of one release of spectral sums: the exact Gaussian parameter mu, for three
+relations."""
 
 from __future__ import annotations
 
@@ -13,21 +14,25 @@ from dpgp_core.features.gridded import InnerProducts
 from dpgp_core.spectral.ball import ONE_COLUMN, Ball
 
 Relation: TypeAlias = Neighbours
-"""Which datasets are neighbours; the counts are public where one value alone may change."""
+"""Neighbouring relation; the counts are public under "values-only"."""
 
 LEAST_WEIGHT = 0.3
-"""Least weight of the counts: where few directions are worth releasing, it costs up to 4.4 % more noise."""
+"""Least weight of the counts: a release of few directions pays up to 4.4 % more noise for it."""
 
+# Directed rounding: each factor outweighs the few ulps by which a formula below may be off, so that
+# costs are rounded up and free weights down.
 _UP = 1.0 + 2.0**-48
 _DOWN = 1.0 - 2.0**-48
 
 
 @dataclass(frozen=True)
 class SpectralNoise:
-    """Standard deviations of the noise: `sums` on `sum y phi`, `counts` on `sum phi` (None: not released).
+    """Standard deviations of the noise: `sums` on `sum y phi`, `counts` on `sum phi` (None: not
+    released).
 
-    Where a record has several columns, `sums` is on the sums of each, and with presence sums `counts` on the
-    presence of each; `ball` holds all vectors of a record's responses.
+    If a record has several columns, `sums` applies to the sums of each column, and with presence
+    sums `counts` applies to the presence of each; `ball` contains all vectors of a record's
+    responses.
     """
 
     sums: float
@@ -38,6 +43,8 @@ class SpectralNoise:
         positive("the noise of the sums", self.sums)
         if self.counts is not None:
             positive("the noise of the counts", self.counts)
+            # The proofs of Theorems C and D need b <= a, or B <= A (docs/spectral-statistics.md,
+            # section 2).
             if self.counts < self.sums / self.ball.radius * math.sqrt(self.ball.parts):
                 raise InvalidValue("counts need at least the noise of the sums: their weight is at most 1.")
 
@@ -50,7 +57,11 @@ class SpectralNoise:
 
     @property
     def powers(self) -> tuple[float, float]:
-        """A and B of Theorem D: of the longest vector, and of all counts of a complete record."""
+        """A and B of Theorem D: those of the longest vector, and of all counts of a complete
+        record."""
+        # In the ball of radius R the longest vector has sum v_j^2/s^2 = R^2/s^2. With presence a
+        # complete record adds to `parts` vectors of counts, whose noise is larger by sqrt(parts)
+        # (Corollary 5).
         a = self.ball.radius**2 / self.sums**2
         return a, 0.0 if self.counts is None else self.ball.parts / self.counts**2
 
@@ -70,21 +81,21 @@ def release_mu(
 ) -> float:
     """Gaussian-DP parameter mu of releasing the noisy sums (and counts) once, rounded upwards.
 
-    `products` are those of the features that are really used, exact. `counted` says that every response is 1:
-    the sums are then counts themselves, and the only ones. Some pair of records attains mu. Raises
-    InvalidValue for an unknown relation, or counts that are released where they should not be or lack where
-    they must.
+    `products` are the exact inner products of the released features. With `counted` every response
+    is 1, and the sums are the only released counts. Some pair of records attains mu. Raises
+    InvalidValue for an unknown relation, or if counts are released under "values-only" or missing
+    under another relation.
 
-    With a = 1/sums^2, b = 1/counts^2 <= a, responses in [-1, 1], and k, D the largest squared length and the
-    largest squared distance of features (docs/spectral-statistics.md, Theorem C and its corollaries; of
-    several columns Theorem D, with `noise.powers` for a and b):
+    With a = 1/sums^2, b = 1/counts^2 <= a, responses in [-1, 1], and k, D the largest squared
+    length and the largest squared distance of features (docs/spectral-statistics.md, Theorem C and
+    its corollaries; of several columns Theorem D, with `noise.powers` for a and b):
 
         replace-one    mu^2 = max(4 a k, (a + b) D)
         add-or-remove  mu^2 = (a + b) k
         values-only    mu^2 = 4 a k
 
-    Of counted records an exchange moves the sums by a difference of two features, and one record more or less
-    by one feature: mu^2 = a D and a k.
+    For counted records an exchange moves the sums by a difference of two features, and one record
+    more or less moves them by one feature: mu^2 = a D and a k.
     """
     relation = _checked(relation)
     if counted:
@@ -96,6 +107,10 @@ def release_mu(
         )
     a, b = noise.powers
     largest, widest = products.largest_square, products.widest_square
+    # Q(y, y') is convex, so a corner decides: opposite responses in one cell, or equal ones in the
+    # two cells farthest apart in features (Theorem C). Corollary 2: one record more or less moves
+    # both sums by one feature. Corollary 3: with public places the cell stays, and only opposite
+    # responses remain.
     if relation == "replace-one":
         square = max(4.0 * a * largest, (a + b) * widest)
     elif relation == "add-or-remove":
@@ -107,6 +122,8 @@ def release_mu(
 
 def _counted_square(products: InnerProducts, noise: SpectralNoise | None, relation: Relation) -> float:
     """Squared sensitivity of sums whose responses are all 1."""
+    # The corners of Theorem C with y = y' = 1 and without counts (docs/spectral-statistics.md,
+    # section 4, "Counted records").
     if relation == "values-only" or (noise is not None and noise.counts is not None):
         raise InvalidValue("records that are counted have no values: their places are private, and one sum.")
     return products.widest_square if relation == "replace-one" else products.largest_square
@@ -115,19 +132,23 @@ def _counted_square(products: InnerProducts, noise: SpectralNoise | None, relati
 def exchange_mu(
     products: InnerProducts, noise: SpectralNoise, relation: Relation, *, counted: bool = False
 ) -> float | None:
-    """What one exchanged record costs a release made for one record more or less, rounded upwards.
+    """Gaussian-DP parameter of one exchanged record for an "add-or-remove" release, rounded
+    upwards.
 
-    Exact, as `release_mu`: the same noisy sums and counts, priced for the exchange. None for other relations,
-    whose own price it is, or which promise nothing about it.
+    Exact, as `release_mu`: the same noisy sums and counts, priced for the exchange. None for the
+    other relations: "replace-one" is priced for it already, and "values-only" gives no guarantee
+    for it.
     """
     return release_mu(products, noise, counted=counted) if _checked(relation) == "add-or-remove" else None
 
 
 def free_weight(products: InnerProducts) -> float:
-    """Largest weight w of the counts in [0, 1] that costs nothing beside the sums, rounded down.
+    """Largest weight w in [0, 1] of the counts at which they add nothing to the cost, rounded down.
 
-    `(1 + w^2) D <= 4 k`, replace-one; 0 where two features are opposite.
+    `(1 + w^2) D <= 4 k`, replace-one; 0 if two features are opposite.
     """
+    # Corollary 1 (docs/spectral-statistics.md, section 2), with the exact D in place of 2 (1 +
+    # kappa).
     if products.widest_square == 0.0:
         return 1.0
     square = 4.0 * products.largest_square / products.widest_square * _DOWN - 1.0
@@ -143,12 +164,14 @@ def noise_for(
     counted: bool = False,
     ball: Ball = ONE_COLUMN,
 ) -> SpectralNoise:
-    """The least noise at which one release costs at most mu > 0; by default with counts that cost nothing.
+    """The least noise at which one release costs at most mu > 0; by default with counts that cost
+    nothing.
 
-    The weight, in (0, 1], is by default the largest that costs nothing, but LEAST_WEIGHT at least, which is
-    paid for (replace-one), or 1, which gives squared sensitivity 2 (add-or-remove). Where records are
-    `counted` there are no other counts. `ball` holds the vectors of a record's responses. Raises
-    InvalidValue for mu or a weight out of range, or several columns of counted records.
+    For "replace-one" the default weight, in (0, 1], is the largest that costs nothing, but at least
+    LEAST_WEIGHT, whose cost is included. For "add-or-remove" it is 1, which gives squared
+    sensitivity 2. Records that are `counted` have no other counts. `ball` contains the vectors of a
+    record's responses. Raises InvalidValue for mu or a weight out of range, or several columns of
+    counted records.
     """
     mu, relation = positive("mu", mu), _checked(relation)
     if counted:
@@ -157,7 +180,9 @@ def noise_for(
                 "records that are counted have no values: their places are private, and one sum."
             )
         square = _counted_square(products, None, relation)
-        if square <= 0.0:  # one feature that is the same everywhere tells nothing of places
+        # Features that are the same everywhere do not depend on the place, so an exchange moves
+        # nothing.
+        if square <= 0.0:
             raise InvalidValue("these features are the same everywhere: choose another strategy.")
         noise = SpectralNoise(math.sqrt(square) / mu * _UP**3, None)
         return _settled(noise, products, relation, mu, counted=True)
@@ -168,6 +193,8 @@ def noise_for(
         weight = max(free_weight(products), LEAST_WEIGHT) if relation == "replace-one" else 1.0
     if not 0.0 < weight <= 1.0:
         raise InvalidValue(f"the weight of the counts must lie in (0, 1], got {weight!r}.")
+    # `release_mu` solved for the noise: all costs are proportional to 1/sums^2, with counts = sums
+    # / weight.
     if relation == "replace-one":
         square = max(4.0 * products.largest_square, (1.0 + weight**2) * products.widest_square)
     else:
@@ -180,7 +207,7 @@ def noise_for(
 def _settled(
     noise: SpectralNoise, products: InnerProducts, relation: Relation, mu: float, *, counted: bool = False
 ) -> SpectralNoise:
-    """The noise, after `release_mu` has confirmed it."""
+    """Return the noise once `release_mu` confirms that it costs at most mu."""
     if release_mu(products, noise, relation, counted=counted) > mu:
         raise NumericalFailure("no noise was found that meets mu to working precision; ask for a larger mu.")
     return noise

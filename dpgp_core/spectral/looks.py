@@ -29,6 +29,9 @@ EVEN = 0.15  # records that a second look reckons with everywhere, as a share of
 COARSE = 1 << (GRID_BITS - 14)
 """Second features are multiples of 2^-14: machines that differ in the last digits make the same ones."""
 
+LEAST_REST = 1e-6
+"""Least variance of what a linear law leaves of a response: where all is clipped it leaves nothing."""
+
 _POINTS, _REACH = 161, 6.0  # of the quadrature over a record's value, in deviations
 
 
@@ -85,17 +88,18 @@ def second_look(plan: Prepared, released: SpectralSums, known: PublicCounts, mu:
     centre = np.clip(value, -1.0, 1.0)
     look = Look(plan.features, plan.noise, centre, bound)
     linear = linear_laws(law, (look,), value, left)
-    slope = float(seen @ linear.slope[0]) * law.deviation
+    (slope_at,), ((rest_at,),) = linear.slope, linear.left
+    slope = float(seen @ slope_at) * law.deviation
     size = basis.rows.shape[1]
     # (I - G' V^-1 G) = C C', the covariance of the basis's weights
     covariance = np.eye(size) - reader.half.T @ reader.half
     covariance[np.diag_indices(size)] += 1e-9
     rows = basis.rows @ cholesky(covariance, "the covariance that a first look leaves", "use more noise")
     values, turned = np.linalg.eigh((rows * weight[:, None]).T @ rows)
-    values = np.maximum(values, 1e-12 * values.max())
+    values = np.maximum(values, np.finfo(np.float64).tiny)  # rounding may leave a zero below 0
     powers = water_filling(
         slope**2 * values,
-        max(float(seen @ linear.left[0, 0]), 1e-6),
+        float(seen @ rest_at),
         plan.plan.sensitivity / mu,
         float(weight.sum()),
     )
@@ -137,12 +141,12 @@ def linear_laws(law: PublicPrior, looks: Sequence[Look], value: Floats, deviatio
     found = np.array([look.responses(at) for look in looks])
     mean = found @ chance
     slope = (found @ (chance * points)) / wide
-    product = np.einsum("amk,bmk,k->abm", found, found, chance, optimize=True)
+    product = np.einsum("amk,bmk->abm", found * chance, found)
     square = np.square(deviation)
     moved = slope[:, None] * slope[None] * square
     left = product - mean[:, None] * mean[None] - moved
     for each in range(len(looks)):
-        left[each, each] = np.maximum(left[each, each], 1e-6)
+        left[each, each] = np.maximum(left[each, each], LEAST_REST)
     return LinearLaws(mean - slope * value, slope, left, mean[:, None] * mean[None] + moved)
 
 
@@ -153,22 +157,24 @@ def counts_of_looks(
 
     Raises InvalidValue if counts were not released and nothing is known of them.
     """
-    if known.kind == "known" and known.cells is not None:
-        size = sum(look.features.size for look in looks)
-        return NodeCounts.known(plan.nodes.gather(known.cells), size)
+    sizes = [look.features.size for look in looks]
+    if known.kind == "known":
+        assert known.cells is not None
+        return NodeCounts.known(plan.nodes.gather(known.cells), sum(sizes))
     if any(counts is None for counts in released) or any(look.noise.counts is None for look in looks):
         raise InvalidValue("counts were not released: say what is known of them.")
-    noise = np.concatenate([np.full(look.features.size, look.noise.counts) for look in looks])
-    seen = np.concatenate([counts for counts in released if counts is not None])
+    noise = np.repeat([look.noise.counts for look in looks], sizes)
+    first, *_ = counted = [counts for counts in released if counts is not None]
     rows = np.hstack([look.features.values for look in looks])
-    prior = plan.count_prior(known, seen[: looks[0].features.size])
-    scale = noise[0] / noise  # all noise alike, then back
-    found = read_counts(prior, rows * scale, seen * scale, float(noise[0]), plan.nodes)
-    return NodeCounts(found.mean, found.error / np.outer(scale, scale), found.growth)
+    # as if all had noise of deviation 1, then back
+    found = read_counts(
+        plan.count_prior(known, first), rows / noise, np.concatenate(counted) / noise, 1.0, plan.nodes
+    )
+    return NodeCounts(found.mean, found.error * np.outer(noise, noise), found.growth)
 
 
 def read_looks(
-    plan: Prepared, looks: Sequence[Look], counts: NodeCounts, sums: Floats, belief: int = 0
+    plan: Prepared, looks: Sequence[Look], counts: NodeCounts, sums: Floats, belief: int
 ) -> FieldReader:
     """Read the sums (p,) of all looks, one after the other, as one: the field under one belief.
 
@@ -180,30 +186,27 @@ def read_looks(
     before, m = prior.before, counts.mean
     value, deviation = np.full(m.size, before.mean), before.deviation * np.sqrt(basis.variance)
     stacked = [look.features.values for look in looks]
-    ends = np.cumsum([a.shape[1] for a in stacked])
-    parts = [slice(end - a.shape[1], end) for a, end in zip(stacked, ends, strict=True)]
-    noise = np.concatenate([np.full(look.features.size, look.noise.sums**2) for look in looks])
+    sizes = [look.features.size for look in looks]
+    parts = [slice(sum(sizes[:i]), sum(sizes[: i + 1])) for i in range(len(looks))]
+    noise = np.repeat([look.noise.sums**2 for look in looks], sizes)
     reader: FieldReader | None = None
     for _ in range(ROUNDS):
         law = linear_laws(before, looks, value, deviation)
         link = np.vstack(
             [
-                (a * (m * before.deviation * slope)[:, None]).T @ basis.rows
-                for a, slope in zip(stacked, law.slope, strict=True)
+                (a * (m * before.deviation * law.slope[i])[:, None]).T @ basis.rows
+                for i, a in enumerate(stacked)
             ]
         )
         offset = np.concatenate(
-            [
-                a.T @ (m * (start + slope * before.mean))
-                for a, start, slope in zip(stacked, law.start, law.slope, strict=True)
-            ]
+            [a.T @ (m * (law.start[i] + law.slope[i] * before.mean)) for i, a in enumerate(stacked)]
         )
         error = counts.error.copy()
         for i, one in enumerate(parts):
             for j, other in enumerate(parts[: i + 1]):
                 rest = np.square(m * before.deviation) * law.slope[i] * law.slope[j] * basis.rest
                 block = stacked[i].T @ (stacked[j] * (m * law.left[i, j] + rest)[:, None])
-                size = float(np.average(law.size[i, j], weights=np.maximum(m, 1e-12)))
+                size = float(law.size[i, j] @ m / m.sum())
                 error[one, other] = size * error[one, other] + block
                 error[other, one] = error[one, other].T
         error[np.diag_indices_from(error)] += noise

@@ -1,4 +1,4 @@
-"""The workspace of one domain: what depends on public facts only is made once and kept."""
+"""The workspace of one domain: it computes once, and caches, everything that depends on public facts only."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw, Public
 from dpgp_core.spectral.reading import FieldReader
 from dpgp_core.spectral.settled import settled_reader
 
-PAIRS = 256  # harmonics kept per domain: more directions than a release of such a domain is worth
-KEPT = 12  # sets of features kept in memory; one takes up to 20 MB
+PAIRS = 256  # harmonics per domain: more directions than a release of such a domain can use
+KEPT = 12  # sets of features cached in memory; one takes up to 20 MB
 RECORD_NOISE = 0.5
-"""Scatter of one clipped record around its cell's value that features reckon with where `signal` is given."""
+"""Assumed scatter of one clipped record around its cell's value, for features of a given `signal`."""
 
 BELIEFS_OF_COUNTS = (
     (1.0, 1.0, 1.0, 0.3),
@@ -46,41 +46,41 @@ BELIEFS_OF_COUNTS = (
     (1.0, 0.75, 0.45, 0.09),
     (1.0, 1.0, 0.0, 0.16),
 )
-"""Of counted records: range and deviation in units of the design's, the share of the variance that neighbours
-share, and how likely each is before a release."""
+"""Beliefs on counted records: range and deviation in units of the design's, the share of the variance that
+neighbours share, and the probability of each belief before a release."""
 
 BELIEFS_OF_AMOUNTS = ((1.0, 1.0), (1.0, 0.5), (0.5, 1.0), (0.5, 0.5))
-"""Of amounts without reference data: range and ridge in units of the design's, as likely as one another."""
+"""Beliefs on amounts without reference data: range and ridge in units of the design's, equally likely."""
 
 COLUMNS = 0.2
-"""How likely public columns explain something, before a release: many that people name say nothing."""
+"""Probability, before a release, that public columns explain anything: many columns do not."""
 
-ROUGH = 16  # a rough plan prices its counts by every so many nodes against all
+ROUGH = 16  # a rough plan prices its counts by every ROUGH-th node against all
 
 
 @dataclass(frozen=True)
 class SpectralPlan:
-    """Every public choice before a release that its noise and its reading depend on."""
+    """The public choices, made before a release, that determine its noise and its reading."""
 
     strategy: str  # name in `STRATEGIES`
     prior: str  # name in `PRIORS`
     lengthscale: float  # metres
     field: PublicPrior  # public belief on responses before clipping, response units
     mu: float  # Gaussian-DP parameter that the release may cost
-    density: float  # public number of records per cell, or a guess where it is not public
-    relation: Relation = "replace-one"  # which datasets are neighbours
-    # standard deviation of the clipped field for which the features are chosen, which plans that differ in
-    # `field` alone then share; None: that of `field`
+    density: float  # public number of records per cell, or a guess if it is not public
+    relation: Relation = "replace-one"  # neighbouring relation of the guarantee
+    # standard deviation of the clipped field for which the features are chosen, so that plans with different
+    # `field` may share them; None: that of `field`
     signal: float | None = None
-    # share of the field's variance that the whole domain has in common: its mean is then read, too
+    # share of the field's variance that the whole domain has in common; above 0 the mean is estimated
     common: float = 0.0
-    # for simulations only: the noise of the counts, of all pairs of nodes, is taken from some of them
+    # for simulations only: price the counts by a sample of the pairs of nodes instead of all pairs
     rough: bool = False
-    # share of the variance that the domain's public columns explain together, beside the field's own
+    # share of the variance that the domain's public columns explain together
     covariates: float = 0.0
-    whole: bool = False  # whether all patterns of the domain are kept for the reading, for a second look
-    # records per cell and Gaussian-DP parameter that the features are chosen for, where several
-    # holders release the same features; None: `density` and `mu`
+    whole: bool = False  # whether the reading uses all patterns of the domain, as a second look needs
+    # records per cell and Gaussian-DP parameter for which the features are chosen, if several holders release
+    # the same features; None: `density` and `mu`
     pool: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -96,15 +96,15 @@ class SpectralPlan:
 
     @property
     def several(self) -> bool:
-        """Whether amounts are read under BELIEFS_OF_AMOUNTS: no reference data say how they vary.
+        """Whether amounts are read under BELIEFS_OF_AMOUNTS, as no reference data show how they vary.
 
-        Two looks see enough for one.
+        Two looks carry enough information for a single belief.
         """
         return self.common > 0.0 and self.field.law == "amount" and not self.whole
 
     @property
     def laws(self) -> tuple[tuple[PublicPrior, float], ...]:
-        """What is believed of the field but for its range, and how likely each is before a release."""
+        """Priors of the field, apart from its range, with their probabilities before a release."""
         field = self.field
         if field.counted:
             return tuple((field.scaled(wide), odds) for _, wide, _, odds in BELIEFS_OF_COUNTS)
@@ -117,18 +117,22 @@ class SpectralPlan:
 
     @property
     def sensitivity(self) -> float:
-        """Sensitivity for features of length 1, which is what strategies reckon with."""
-        full = 2.0 if self.relation == "add-or-remove" else 4.0  # squared; without values half of it
+        """Sensitivity for features of length 1, which strategies assume."""
+        # Theorem C with k = 1 and free counts gives mu = 2/s; Corollary 2 with weight 1 gives mu^2 = 2/s^2
+        # for one record more or less (docs/spectral-statistics.md, section 2). Counted records have D = 2 for
+        # orthogonal features, or k = 1: half of the squared sensitivity. Strategies only choose features by
+        # this number; `release_mu` sets the price.
+        full = 2.0 if self.relation == "add-or-remove" else 4.0
         return float(np.sqrt(0.5 * full if self.field.counted else full))
 
 
 @dataclass(frozen=True, eq=False)
 class PublicCounts:
-    """What is public of the counts."""
+    """Public knowledge of the counts."""
 
     # "unknown" (n alone), "reference" (counts of another period), "known" (the places are public)
     kind: Literal["unknown", "reference", "known"]
-    n: float | None  # number of records where it is public, else None
+    n: float | None  # number of records if it is public, else None
     cells: Floats | None = None  # (N,) public counts per cell for "reference" and "known"
     single: bool = False  # whether a cell holds at most one record (cell records)
 
@@ -141,24 +145,24 @@ class PublicCounts:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A plan with everything made from it: features, their extremes, the noise, and the field's prior."""
+    """A plan with its features, their extremes, the noise, and the field's prior."""
 
     plan: SpectralPlan
     nodes: Nodes
     features: Features
     products: InnerProducts
     noise: SpectralNoise
-    shape: FieldBasis  # of what varies over the domain
-    basis: FieldBasis  # of the field: the same with a common part
+    shape: FieldBasis  # basis of the part that varies over the domain
+    basis: FieldBasis  # basis of the field: `shape` with a common part
     prior: ClippedPrior
-    columns: Floats | None = None  # (M, k) that may explain the field, if the plan reads any
-    further: tuple[FieldBasis, ...] = ()  # one for each law of the plan, where there are several
+    columns: Floats | None = None  # (M, k) public columns, if the plan reads any
+    further: tuple[FieldBasis, ...] = ()  # one basis for each law of the plan, if it has several
 
     @property
     def beliefs(self) -> tuple[tuple[FieldBasis, ClippedPrior], ...]:
-        """Basis and prior of the field: with public columns where there are any, and without.
+        """Basis and prior of the field under each belief: first with public columns, if any, then without.
 
-        Without them those of the plan's `laws`, and with them the same; of counted records the first alone.
+        Both groups follow the plan's `laws`, but counted records use columns with the first law alone.
         """
         share, plan = self.plan.covariates, self.plan
         laws = list(zip(self.further or (self.basis,), (law for law, _ in plan.laws), strict=True))
@@ -166,21 +170,26 @@ class Prepared:
         if self.columns is None or not share:
             return tuple(plain)
         bases = {id(basis): basis.with_columns(self.columns, share) for basis, _ in laws}
+        # `with_columns` scales the field's own part by sqrt(1 - share). The wider law undoes this: columns
+        # add to the variance (docs/spectral-statistics.md, section 4, "Public columns").
         wider = float(np.sqrt(1.0 / (1.0 - share)))
-        beside = laws[:1] if plan.field.counted else laws
-        return (*((bases[id(basis)], ClippedPrior.of(law.scaled(wider))) for basis, law in beside), *plain)
+        column_laws = laws[:1] if plan.field.counted else laws
+        return (
+            *((bases[id(basis)], ClippedPrior.of(law.scaled(wider))) for basis, law in column_laws),
+            *plain,
+        )
 
     @property
     def odds(self) -> Floats:
-        """(B,) how likely each of the beliefs is before a release."""
+        """(B,) probability of each belief before a release, up to a common factor."""
         plain = np.array([odds for _, odds in self.plan.laws])
         if self.columns is None or not self.plan.covariates:
             return plain
-        beside = np.ones(1) if self.plan.field.counted else plain
-        return np.concatenate([COLUMNS * beside, (1.0 - COLUMNS) * plain])
+        column_odds = np.ones(1) if self.plan.field.counted else plain
+        return np.concatenate([COLUMNS * column_odds, (1.0 - COLUMNS) * plain])
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
-        """The prior of the counts; where n is not public it is estimated from the released ones (p,)."""
+        """Prior of the counts; an n that is not public is estimated from the released counts (p,)."""
         shape = self.nodes.cells_per_node if known.cells is None else self.nodes.gather(known.cells)
         n = known.n if known.n is not None else estimated_number(self.features, shape, released)
         if known.kind == "reference" and known.cells is not None:
@@ -188,9 +197,9 @@ class Prepared:
         return prior_of_unknown(self.nodes, n, self.shape.rows, single=known.single)
 
     def counts(self, known: PublicCounts, released: Floats | None) -> NodeCounts:
-        """Posterior of the counts per node given the released ones (p,), None where the places are public.
+        """Posterior of the counts per node given released counts (p,), None if the places are public.
 
-        A rough plan uses single precision. Raises InvalidValue if nothing was released and nothing is known.
+        A rough plan uses single precision. Raises InvalidValue if counts are neither released nor public.
         """
         if known.kind == "known" and known.cells is not None:
             return NodeCounts.known(self.nodes.gather(known.cells), self.features.size)
@@ -202,38 +211,42 @@ class Prepared:
         )
 
     def places(self, known: PublicCounts, released: Floats | None, counts: NodeCounts) -> Floats:
-        """(N,) expected records per cell, by which a map says where it may be judged: free.
+        """(N,) expected records per cell, which decide where a map can be judged: free.
 
-        Those of `counts`, unless they were read beside a reference and the released counts (p,) asked for a
-        growth above 1, changes larger than the counts themselves: then records stand where the reference has
-        few, and its proportions would hide them. They are read as if only their number were public.
+        They come from `counts`, with one exception. If the counts of a reference were the prior and the
+        released counts (p,) are likeliest with a growth above 1, they changed by more than their own size:
+        the reference then hides records in cells where it has few. In this case the released counts are read
+        again with their number alone as public knowledge.
         """
         moved = known.kind == "reference" and counts.growth > 1.0
         if not moved or released is None or self.noise.counts is None:
             return counts.at_cells(self.nodes)
         prior = self.count_prior(replace(known, kind="unknown", cells=None), released)
         prior = prior.likelier_alone(self.features.values, released, self.noise.counts)
-        found = read_counts(
+        counts_alone = read_counts(
             prior, self.features.values, released, self.noise.counts, self.nodes, rough=self.plan.rough
         )
-        return found.at_cells(self.nodes)
+        return counts_alone.at_cells(self.nodes)
 
     def reader(self, counts: NodeCounts, *, paths: bool = True) -> FieldReader:
-        """The posterior of the field for these counts, waiting for released sums; without public columns."""
+        """Reader of the field for these counts, without public columns; it takes released sums later."""
         return FieldReader.of(
             self.nodes, self.basis, self.prior, self.features.values, counts, self.noise.sums, paths=paths
         )
 
     def readers(self, counts: NodeCounts) -> tuple[FieldReader, ...]:
-        """The same under each of the beliefs."""
+        """A reader for each of the beliefs."""
         return tuple(replace(self, basis=basis, prior=prior).reader(counts) for basis, prior in self.beliefs)
 
     def answers(self, reader: FieldReader, counts: NodeCounts, sums: Floats) -> FieldReader:
-        """One of `readers` for these counts, made linear around what it reads of sums (p,)."""
+        """One of `readers` for these counts, linearised around its own reading of the sums (p,)."""
+        # The probit of the share of yes is not linear in the sums. Each round linearises the responses around
+        # the last posterior, and half steps avoid the swings of whole steps (docs/spectral-statistics.md,
+        # section 4, "Answers of yes and no").
         prior, basis = reader.prior, reader.basis
 
-        def linear(found: Floats) -> FieldReader:
-            law, a = LinearLaw.around(prior.before, *found), self.features.values
+        def linear(moments: Floats) -> FieldReader:
+            law, a = LinearLaw.around(prior.before, *moments), self.features.values
             return FieldReader.of(self.nodes, basis, prior, a, counts, self.noise.sums, linear=law)
 
         deviation = prior.before.deviation * np.sqrt(basis.variance)
@@ -242,11 +255,11 @@ class Prepared:
 
 
 class SpectralModel:
-    """All that is public of one domain, made when first asked for and kept.
+    """The public facts of one domain, computed on first use and cached.
 
-    `store` keeps eigenpairs between runs, `pairs` of them for each prior. `hierarchy` holds (N,) public
+    `store` saves eigenpairs between runs, `pairs` of them for each prior. `hierarchy` holds (N,) public
     parent labels of the cells, coarsest level first, for the strategy "parent-tree"; `columns` (N, k) public
-    numbers that may explain the field, in any units. The domain has `most_nodes` nodes at most (see `Nodes`).
+    numbers that may explain the field, in any units. The domain has at most `most_nodes` nodes (see `Nodes`).
     """
 
     def __init__(
@@ -260,6 +273,7 @@ class SpectralModel:
     ) -> None:
         self.nodes = Nodes.of(lattice, most_nodes)
         self._store, self._count = store, pairs
+        # A node has the parent of its first cell: labels only shape the features, which are priced exactly.
         first = np.unique(self.nodes.place, return_index=True)[1]
         for labels in hierarchy:
             if labels.shape != (lattice.size,):
@@ -271,7 +285,7 @@ class SpectralModel:
 
     @cached_property
     def harmonics(self) -> Harmonics:
-        """The smoothest patterns of the domain: one eigendecomposition for every plan."""
+        """The smoothest patterns of the domain: one eigendecomposition serves all plans."""
         return domain_harmonics(self.nodes.lattice, self._count, self._store)
 
     def smooth_pairs(self, prior: str, lengthscale: float) -> Eigenpairs:
@@ -279,21 +293,26 @@ class SpectralModel:
         name = (prior, float(lengthscale))
         if name not in self._spectra:
             key = eigen_key(self.nodes.lattice, f"spectrum of {prior}", lengthscale, self._count)
-            kept = None if self._store is None else self._store.arrays(key, ("spectrum",))
+            spectra = None if self._store is None else self._store.arrays(key, ("spectrum",))
             size = self.harmonics.vectors.shape[1]
-            if kept is None or kept[0].shape != (size,) or not np.all(np.isfinite(kept[0]) & (kept[0] > 0)):
-                made = make_prior(prior, self.nodes.lattice, lengthscale)
-                kept = (prior_spectrum(self.harmonics, made),)
+            if (
+                spectra is None
+                or spectra[0].shape != (size,)
+                or not np.all(np.isfinite(spectra[0]) & (spectra[0] > 0))
+            ):
+                smooth_prior = make_prior(prior, self.nodes.lattice, lengthscale)
+                spectra = (prior_spectrum(self.harmonics, smooth_prior),)
                 if self._store is not None:
-                    self._store.put_arrays(key, {"spectrum": kept[0]})
-            self._spectra[name] = kept[0]
+                    self._store.put_arrays(key, {"spectrum": spectra[0]})
+            self._spectra[name] = spectra[0]
         return self.harmonics.pairs(self._spectra[name])
 
     def prepare(self, plan: SpectralPlan) -> Prepared:
-        """Everything a release by this plan needs, from public facts only; plans share what they can."""
+        """Compute what a release by this plan needs, from public facts only; plans share features."""
         prior = ClippedPrior.of(plan.field)
         deviation = prior.deviation if plan.signal is None else plan.signal
         scatter = prior.record_noise if plan.signal is None else RECORD_NOISE
+        # Everything that `_core` reads; plans that differ in their reading alone share one entry.
         key = (
             plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
             plan.covariates, plan.whole, deviation, scatter, plan.field.counted, plan.several,
@@ -329,27 +348,31 @@ class SpectralModel:
             noise=plan.sensitivity / mu,
             hierarchy=self.hierarchy,
         )
+        # The noise is solved from the products of the rounded features, not from the strategy's assumptions:
+        # Theorem C holds for features of any origin (docs/spectral-statistics.md, section 2).
         features = make_features(plan.strategy, facts)
         products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
         ball = plan.field.ball
         noise = noise_for(plan.mu, products, plan.relation, counted=plan.field.counted, ball=ball)
-        kept = None if plan.whole else 2 * features.size + 64
-        shape = FieldBasis.of(smooth, kept)
+        patterns = None if plan.whole else 2 * features.size + 64
+        shape = FieldBasis.of(smooth, patterns)
         further: tuple[FieldBasis, ...] = ()
         if plan.field.counted:
-            further = self.bases_of_counts(plan.prior, plan.lengthscale, kept)
+            further = self.bases_of_counts(plan.prior, plan.lengthscale, patterns)
         elif plan.several:
-            made = {1.0: shape}
+            bases = {1.0: shape}
             for wide, _ in BELIEFS_OF_AMOUNTS:
-                if wide not in made:
-                    made[wide] = FieldBasis.of(self.smooth_pairs(plan.prior, wide * plan.lengthscale), kept)
-            further = tuple(made[wide] for wide, _ in BELIEFS_OF_AMOUNTS)
+                if wide not in bases:
+                    bases[wide] = FieldBasis.of(
+                        self.smooth_pairs(plan.prior, wide * plan.lengthscale), patterns
+                    )
+            further = tuple(bases[wide] for wide, _ in BELIEFS_OF_AMOUNTS)
         return _Core(features, products, noise, shape, further)
 
     def bases_of_counts(
         self, prior: str, lengthscale: float, kept: int | None = None
     ) -> tuple[FieldBasis, ...]:
-        """The field's basis under each of BELIEFS_OF_COUNTS, about a lengthscale in metres."""
+        """The field's basis under each of BELIEFS_OF_COUNTS; their ranges multiply `lengthscale`, metres."""
         return tuple(
             FieldBasis.of(self.smooth_pairs(prior, wide * lengthscale), kept).with_own(share)
             for wide, _, share, _ in BELIEFS_OF_COUNTS
@@ -358,7 +381,7 @@ class SpectralModel:
 
 @dataclass(frozen=True, eq=False)
 class _Core:
-    """What plans that differ in their reading alone share."""
+    """Features, noise and bases, shared by plans that differ in their reading alone."""
 
     features: Features
     products: InnerProducts
@@ -368,9 +391,9 @@ class _Core:
     bases: dict[float, tuple[FieldBasis, tuple[FieldBasis, ...]]] = field(default_factory=dict)
 
     def with_common(self, share: float) -> tuple[FieldBasis, tuple[FieldBasis, ...]]:
-        """`shape` and `further` where nodes have a share of the variance in common, each made once."""
+        """`shape` and `further` with a common share of the variance; equal bases are computed once."""
         if share not in self.bases:
             several = (self.shape, *self.further)
-            made = {id(each): each.with_common(share) if share else each for each in several}
-            self.bases[share] = made[id(self.shape)], tuple(made[id(each)] for each in self.further)
+            common = {id(basis): basis.with_common(share) if share else basis for basis in several}
+            self.bases[share] = common[id(self.shape)], tuple(common[id(basis)] for basis in self.further)
         return self.bases[share]

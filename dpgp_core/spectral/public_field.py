@@ -1,4 +1,4 @@
-"""What published reference records say of the field: a Gaussian process, chosen by their evidence."""
+"""The field given published reference records: a Gaussian process, chosen by their evidence."""
 
 from __future__ import annotations
 
@@ -18,41 +18,42 @@ from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, at_nodes, unclip
 
 RANGES = (4.0, 8.0, 16.0, 32.0)  # of the exponential kernel, node spacings
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85)  # of a record's variance that the field has
-MOST = 700  # nodes by which range and share are chosen
+MOST = 700  # largest number of nodes for choosing range and share
 LONG, SMOOTH = 0.25, 0.12  # variance of smooth change, as a share of the field's, at two ranges
 SMOOTH_RANGE = 8.0  # node spacings; the longer range is a third of the domain's diameter
 SCALE = 0.25  # variance of the factor by which the public map's contrasts may change
 COLUMNS = (0.3, 0.6)  # shares of the field's variance that public columns may explain
-ODDS = 0.25  # that they explain any, against that they do not, before the records are seen
-CLIP = 2.5  # deviations of a record about the public map that the clip bound holds
-NEAR, USUAL = 2.0, 20.0  # spacings within which scatter is alike; records of the usual scatter beside them
-OUTLYING = 3.0  # deviations beyond which a record tells of no wider scatter around it
+ODDS = 0.25  # prior odds that columns explain anything
+CLIP = 2.5  # clip bound, in deviations of a record about the public map
+# Local scatter is a weighted mean over NEAR spacings, with USUAL pseudo-records of the usual scatter.
+NEAR, USUAL = 2.0, 20.0
+OUTLYING = 3.0  # deviations at which residuals are cut before they widen the local scatter
 JITTER = 1e-9
 
 
 @dataclass(frozen=True)
 class MapModel:
-    """How the map of the private records without privacy is made: a public linear smoother."""
+    """The map of the private records without privacy: a public linear smoother."""
 
     # prior, lengthscale, ridge: of its Gaussian process: name in `PRIORS`, metres, and noise over signal
     prior: str
     lengthscale: float
     ridge: float
-    # centre, clip: its own response scale, in the response units of the release: it clips values to centre +-
+    # centre, clip: its response scale, in the response units of the release: it clips values to centre +-
     # clip
     centre: float
     clip: float
-    usual: float = 0.0  # mean answer, -1 to 1, that it returns to far from all records
+    usual: float = 0.0  # mean answer, -1 to 1, to which it returns far from all records
 
 
 @dataclass(frozen=True, eq=False)
 class PublicField:
     """The posterior of a field given public records of another time, at the M nodes of a domain.
 
-    Records scatter around the field with standard deviation `scatter`, times `local` at each node: where they
-    scatter more, the field is less certain by as much. It has an exponential kernel and an unknown constant
-    mean. The private records are judged by it, up to drift: `drift` is the covariance of what may have
-    changed since, for a drift as large as the field itself.
+    Records scatter around the field with standard deviation `scatter`, times `local` at each node; the
+    field's own deviation grows by the same factor. It has an exponential kernel and an unknown constant mean.
+    It is the prior for the private records, up to drift: `drift` is the covariance of a change since the
+    reference that is as large as the field itself.
     """
 
     nodes: Nodes
@@ -64,18 +65,18 @@ class PublicField:
     deviation: float
     scatter: float
     lengthscale: float
-    map: MapModel | None = None  # how the map without privacy is made
-    columns: Floats | None = None  # (M, k) that explain a part of the field; None where they explain nothing
-    covariates: float = 0.0  # share of the field's variance that they explain, in equal parts
+    map: MapModel | None = None  # model of the map without privacy
+    columns: Floats | None = None  # (M, k) that explain a part of the field; None if they explain nothing
+    covariates: float = 0.0  # share of the field's variance that columns explain, in equal parts
     local: Floats | float = 1.0  # (M,) scatter of records around each node relative to the usual one
 
     @classmethod
     def of(cls, nodes: Nodes, cell: Ints, response: Floats, columns: Floats | None = None) -> PublicField:
-        """Find the range, and the field's share of the variance, that make public records likeliest.
+        """Choose the range, and the field's share of the variance, that make public records likeliest.
 
-        `cell`, `response` (n,): where records lie, and what they say in response units. Public
-        `columns` (N, k) in any units are kept if the records are likelier with them. Raises InvalidValue for
-        fewer than two records, or all equal.
+        `cell`, `response` (n,) are the cells and the responses of the records. Public `columns` (N, k) in any
+        units are used if the records are likelier with them. Raises InvalidValue for fewer than two records,
+        or all equal.
         """
         place = nodes.place[cell]
         count = np.bincount(place, minlength=nodes.size).astype(np.float64)
@@ -89,21 +90,27 @@ class PublicField:
         at_node[index] = mean
         apart_each = np.square(response - at_node[place])
         square = np.bincount(place, weights=apart_each, minlength=nodes.size)[index]
-        some = np.unique(np.linspace(0, index.size - 1, min(MOST, index.size)).astype(np.int64))
-        centres = nodes.lattice.domain_centres[index[some]]
+        # The evidence takes a Cholesky factor for each candidate: a thinned set of nodes bounds its cost.
+        sample = np.unique(np.linspace(0, index.size - 1, min(MOST, index.size)).astype(np.int64))
+        centres = nodes.lattice.domain_centres[index[sample]]
         apart, spacing = cdist(centres, centres), nodes.lattice.spacing
-        free = float(count[some].sum()) - some.size
-        within = float(square[some].sum())
-        known = None if columns is None else at_nodes(nodes, columns)
-        together = np.zeros(apart.shape) if known is None else alike(known[index[some]], known[index[some]])
-        tried = []
-        for steps, (part, odd) in product(RANGES, column_shares(known).items()):
+        free = float(count[sample].sum()) - sample.size
+        within = float(square[sample].sum())
+        node_columns = None if columns is None else at_nodes(nodes, columns)
+        together = (
+            np.zeros(apart.shape)
+            if node_columns is None
+            else alike(node_columns[index[sample]], node_columns[index[sample]])
+        )
+        candidates = []
+        for steps, (part, odd) in product(RANGES, column_shares(node_columns).items()):
             shape = (1.0 - part) * np.exp(-apart / (steps * spacing)) + part * together
             for share in SHARES:
                 scatter = (1.0 - share) * variance
-                found = evidence_of_means(shape, share * variance, scatter, count[some], mean[some])
-                tried.append((found + _within(within, free, scatter) + odd, steps, share, part))
-        _, steps, share, part = max(tried)
+                evidence = evidence_of_means(shape, share * variance, scatter, count[sample], mean[sample])
+                candidates.append((evidence + _within(within, free, scatter) + odd, steps, share, part))
+        _, steps, share, part = max(candidates)
+        # Single outliers are cut before they enter the local scatter, which would widen their neighbourhood.
         deviation, scatter = np.sqrt(share * variance), np.sqrt((1.0 - share) * variance)
         apart_each = np.minimum(apart_each, np.square(OUTLYING * scatter))
         square = np.bincount(place, weights=apart_each, minlength=nodes.size)[index]
@@ -115,18 +122,18 @@ class PublicField:
             float(deviation),
             float(scatter),
             steps * spacing,
-            columns=known if part else None,
+            columns=node_columns if part else None,
             covariates=part,
             local=_local(nodes, index, count - 1.0, square.astype(np.float64)),
         )
 
     @property
     def bound(self) -> float:
-        """The clip bound about the public map that private records are cut to, response units: public."""
+        """Clip bound of private records about the public map, response units: public."""
         return CLIP * float(np.hypot(self.scatter, 0.5 * self.deviation))
 
     def rescaled(self, centre: float, clip: float, model: MapModel | None = None) -> PublicField:
-        """The same in units of which `centre` is 0 and `clip` is 1; `model` makes the map without privacy."""
+        """Rescale to units in which `centre` is 0 and `clip` is 1; `model` is the map without privacy."""
         return replace(
             self,
             mean=(self.mean - centre) / clip,
@@ -138,6 +145,8 @@ class PublicField:
     @cached_property
     def _known(self) -> tuple[float, Floats, Floats, float, Floats]:
         """Mean of the field, root of the records' covariance, their weights, information, white ones."""
+        # Universal kriging with an unknown constant mean: `information` is 1^T V^-1 1, the precision of the
+        # generalised least squares estimate `level` of that mean.
         centres = self.nodes.lattice.domain_centres[self.index]
         covariance = self._kernel(centres, self.index)
         covariance[np.diag_indices_from(covariance)] += self.scatter**2 / self.count
@@ -149,7 +158,7 @@ class PublicField:
         return level, root, weights, information, ones
 
     def _kernel(self, places: Floats, node: Ints) -> Floats:
-        """(K, k) prior covariance of the field at places (K, 2), whose nodes are given, with its records."""
+        """(K, k) prior covariance of the field at places (K, 2), in the nodes `node`, with the records."""
         centres = self.nodes.lattice.domain_centres[self.index]
         shape = (1.0 - self.covariates) * np.exp(-cdist(places, centres) / self.lengthscale)
         if self.columns is not None:
@@ -166,7 +175,7 @@ class PublicField:
 
     @cached_property
     def at_nodes(self) -> Floats:
-        """(M,) the posterior mean at the nodes."""
+        """(M,) posterior mean at the nodes."""
         return self._at(self.nodes.lattice.domain_centres, np.arange(self.nodes.size))
 
     @cached_property
@@ -174,20 +183,22 @@ class PublicField:
         """(M, M) posterior covariance at the nodes."""
         _, root, _, information, ones = self._known
         centres = self.nodes.lattice.domain_centres
-        made = _decay(cdist(centres, centres), self.lengthscale)
-        made *= 1.0 - self.covariates
+        posterior = _decay(cdist(centres, centres), self.lengthscale)
+        posterior *= 1.0 - self.covariates
         if self.columns is not None:
-            made += self.covariates * alike(self.columns, self.columns)
-        made *= self.deviation**2
-        half = solve_lower(root, made[:, self.index].T)
-        taken = half.T @ half
-        made -= taken
+            posterior += self.covariates * alike(self.columns, self.columns)
+        posterior *= self.deviation**2
+        half = solve_lower(root, posterior[:, self.index].T)
+        reduction = half.T @ half
+        posterior -= reduction
+        # The second term is the error of the estimated mean, where the records do not determine the field.
         left = 1.0 - half.T @ ones
-        made += np.divide(np.outer(left, left, out=taken), information, out=taken)
+        posterior += np.divide(np.outer(left, left, out=reduction), information, out=reduction)
+        # C becomes h C h, h the local scatter (docs/spectral-statistics.md, section 4, "The public field").
         local = np.broadcast_to(self.local, self.nodes.size)
-        made *= local
-        made *= local[:, None]
-        return made
+        posterior *= local
+        posterior *= local[:, None]
+        return posterior
 
     @property
     def scatters(self) -> Floats:
@@ -196,11 +207,12 @@ class PublicField:
 
     @cached_property
     def drift(self) -> Floats:
-        """(M, M) covariance of a drift: a shift, smooth change, other weights of public columns, another
-        scale.
+        """(M, M) covariance of a drift: a shift, smooth change, new weights of public columns, new scale.
 
-        The shift is as large as a record's own deviation: what all records share need not follow the field.
+        The shift has a record's own deviation, as a change common to all records need not follow the field.
         """
+        # D = r^2 + S^2 (1 + K_long/4 + .12 K_8 + .12 B B'/k) + d d'/4, d the contrasts of the public map
+        # (docs/spectral-statistics.md, section 4, "Drift"; "Beside published reference data").
         centres = self.nodes.lattice.domain_centres
         apart = cdist(centres, centres)
         change = LONG * _decay(apart.copy(), apart.max() / 3.0 + 1.0)
@@ -225,31 +237,32 @@ class PublicField:
 
     @cached_property
     def smoother(self) -> Prior:
-        """The prior at the nodes of the map without privacy; InvalidValue if that map's model is unknown."""
+        """Prior at the nodes of the map without privacy; InvalidValue if that map's model is unknown."""
         if self.map is None:
             raise InvalidValue("say how the map without privacy is made.")
         return make_prior(self.map.prior, self.nodes.lattice, self.map.lengthscale)
 
     def __getstate__(self) -> dict[str, object]:
-        """What is made anew elsewhere does not travel."""
-        made = ("_known", "at_nodes", "covariance", "drift", "roots", "smoother")
-        return {name: value for name, value in self.__dict__.items() if name not in made}
+        """Drop cached arrays: another process recomputes them."""
+        cached = ("_known", "at_nodes", "covariance", "drift", "roots", "smoother")
+        return {name: value for name, value in self.__dict__.items() if name not in cached}
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What released sums see, (p, p) each: the public map's error, a drift, and the records' noise."""
+    """Parts of the covariance of released sums, (p, p) each: the public map's error, a drift, noise."""
 
     links: tuple[Floats, Floats]  # as in `Belief`
     own: Floats
     drifted: Floats
     records: Floats
-    square: float | None  # mean square of an answer's share, by which errors of counts weigh; None of amounts
+    square: float | None  # mean square of an answer's share, the weight of errors of counts; None: amounts
 
     def by(self, field: PublicField, trust: float, drift: float) -> tuple[Floats, ClippedPrior | None, float]:
-        """(p, p) what a trust and a drift make of it; the law of amounts; the mean square of a response."""
+        """Covariance (p, p) for a trust and a drift, the law of amounts, and a response's mean square."""
         if self.square is not None:
             return trust * self.own + drift**2 * self.drifted + self.records, None, self.square
+        # Clipping flattens the field to a slope below 1, which depends on its variance under this belief.
         deviation = float(np.sqrt(field.before(trust, drift).mean()))
         prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation))
         covariance = prior.slope**2 * (trust * self.own + drift**2 * self.drifted)
@@ -259,32 +272,33 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """How far the field has drifted and how uncertain its map is, and the field's posterior then.
+    """A size of drift and an uncertainty of the public map, with the field's posterior under them.
 
     The field less the public map is `N(0, C)`, C = trust * covariance + drift^2 * covariance of a drift. Its
-    clipped form is linear, `slope` times the field; what that leaves out is in the record noise.
+    clipped form is linear, `slope` times the field; the record noise includes the remainder.
     """
 
-    # drift, trust: of C
+    # drift, trust: the factors in C
     drift: float
     trust: float
-    # the law of clipped responses for the mean variance of C; None of answers, which `DriftReader.law` has
+    # the law of clipped responses for the mean variance of C; None for answers, whose law is in
+    # `DriftReader.law`
     prior: ClippedPrior | None
     root: Floats  # (p, p) lower Cholesky factor of the released sums' covariance V
     before: Floats  # (M,) prior variance of the field at the nodes
     # (M, p) the public map's covariance, and that of a drift, times the records and the features
     links: tuple[Floats, Floats]
-    square: float  # mean square of a response, by which errors of the counts weigh
-    odds: float = 1.0  # before the release, relative to the other beliefs
+    square: float  # mean square of a response, the weight of errors of the counts
+    odds: float = 1.0  # odds before the release, relative to the other beliefs
 
     @cached_property
     def link(self) -> Floats:
-        """(M, p) covariance of the field with the released sums; made for beliefs of some weight alone."""
-        own, drifted = self.links
-        return self.slope * (self.trust * own + self.drift**2 * drifted)
+        """(M, p) covariance of the field with the released sums; computed on first use."""
+        map_error, drifted = self.links
+        return self.slope * (self.trust * map_error + self.drift**2 * drifted)
 
     def half(self) -> Floats:
-        """(p, M) what the sums tell of the field: `half.T @ half` is the covariance that they take away."""
+        """(p, M) root of the reduction: `half.T @ half` is the covariance that the sums remove."""
         return solve_lower(self.root, self.link.T)
 
     @cached_property
@@ -295,12 +309,12 @@ class Belief:
 
     @property
     def slope(self) -> float:
-        """Of a clipped response in the field, on average; 1 of answers."""
+        """Mean slope of a clipped response in the field; 1 for answers."""
         return 1.0 if self.prior is None else self.prior.slope
 
     @property
     def record_noise(self) -> float:
-        """Of a record, in units of the reader's `noises`."""
+        """Noise of a record, in units of the reader's `noises`."""
         return 1.0 if self.prior is None else self.prior.record_noise
 
     def log_evidence(self, sums: Floats) -> float:
@@ -318,12 +332,14 @@ class Belief:
 
     def average_sd(self, weights: Floats, field: PublicField) -> float:
         """Standard deviation, given a release, of the field's sum over the nodes by weights (M,)."""
-        own, drifted = (float(weights @ each @ weights) for each in (field.covariance, field.drift))
-        known = np.square(solve_lower(self.root, self.link.T @ weights)).sum()
-        return float(np.sqrt(max(self.trust * own + self.drift**2 * drifted - known, 0.0)))
+        map_error, drifted = (
+            float(weights @ covariance @ weights) for covariance in (field.covariance, field.drift)
+        )
+        reduction = np.square(solve_lower(self.root, self.link.T @ weights)).sum()
+        return float(np.sqrt(max(self.trust * map_error + self.drift**2 * drifted - reduction, 0.0)))
 
     def unclipped(self, sums: Floats, linear: Floats) -> tuple[Floats, Floats, Floats]:
-        """Paths (R, M) before clipping, of those in linear form; mean and deviation (M,), for sums (p,)."""
+        """Undo clipping for sums (p,) and linear paths (R, M): paths, mean and deviation of the field."""
         if self.prior is None:
             return linear, self.mean(sums), self.deviation
         slope = self.slope
@@ -331,7 +347,7 @@ class Belief:
 
 
 def _decay(apart: Floats, lengthscale: float) -> Floats:
-    """`exp(-apart / lengthscale)` in place: matrices of all nodes are large."""
+    """`exp(-apart / lengthscale)`, computed in place as matrices of all nodes are large."""
     apart /= -lengthscale
     return np.exp(apart, out=apart)
 
@@ -347,16 +363,17 @@ def alike(one: Floats, other: Floats) -> Floats:
 
 
 def _root(covariance: Floats) -> Floats:
-    covariance = covariance.T.copy(order="F")  # symmetric: copied as it lies in memory
+    covariance = covariance.T.copy(order="F")  # symmetric, so the transpose avoids a change of layout
     covariance[np.diag_indices_from(covariance)] += JITTER * float(np.trace(covariance)) / len(covariance)
     what = "the covariance of the field"
     return cholesky(covariance, what, "use other reference data", overwrite=True)
 
 
 def _local(nodes: Nodes, index: Ints, free: Floats, square: Floats) -> Floats:
-    """(M,) how much wider than usual records scatter near each node.
+    """(M,) scatter of records near each node relative to the usual scatter.
 
-    `square` (k,): squared deviations from the means of the nodes `index`, of `free` (k,) degrees of freedom.
+    `square` (k,) are squared deviations from the means of the nodes `index`, with `free` (k,) degrees of
+    freedom.
     """
     if not square.any():
         return np.ones(nodes.size)
@@ -370,6 +387,7 @@ def evidence_of_means(shape: Floats, field: float, scatter: float, count: Floats
     covariance = field * shape
     covariance[np.diag_indices_from(covariance)] += scatter / count
     root = cholesky(covariance, "the covariance of the public records", "use other reference data")
+    # Restricted likelihood: integrating over the unknown mean adds log(information)/2 to the log determinant.
     ones, white = solve_lower(root, np.ones(mean.size)), solve_lower(root, mean)
     information = float(ones @ ones)
     left = white - ones * float(ones @ white) / information
@@ -378,5 +396,5 @@ def evidence_of_means(shape: Floats, field: float, scatter: float, count: Floats
 
 
 def _within(square: float, free: float, scatter: float) -> float:
-    """Log density of what records differ by within their nodes, up to a constant."""
+    """Log density of the records' deviations from their node means, up to a constant."""
     return -0.5 * (square / scatter + free * float(np.log(scatter))) if free else 0.0

@@ -19,7 +19,7 @@ WHAT, REMEDY = "the covariance of the released sums", "use more noise"
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What is observed of one state z: `values = link z + error`, error ~ N(0, noise)."""
+    """An observation of one state z: `values = link z + error`, error ~ N(0, noise)."""
 
     values: Floats  # (p,)
     link: Floats  # (p, Q)
@@ -30,8 +30,8 @@ class Seen:
 class Chain:
     """States z_1 ... z_T given all observations.
 
-    Each state is standard normal beforehand; `z_t = decay_t z_(t-1) + sqrt(1 - decay_t^2) innovation`, one
-    decay in [0, 1] for each of Q components.
+    Each state is standard normal beforehand; `z_t = decay_t z_(t-1) + sqrt(1 - decay_t^2)
+    innovation`, one decay in [0, 1] for each of Q components.
     """
 
     # means, covariances: (Q,) and (Q, Q) of each state, given the observations of all periods
@@ -41,14 +41,15 @@ class Chain:
     shared: tuple[Floats, ...]
     ends: Floats  # the covariance (Q, Q) of the last state (rows) with the first, given all observations
     log_evidence: float  # log density of all observations, nats
-    # for each t > 0 the log density of the observations of t given those before, if z_t were z_(t-1), less
-    # that of the chain, nats; 0 where nothing was observed at t
+    # for each t > 0 the log density of the observations at t given the earlier ones, if z_t were
+    # z_(t-1), less that of the chain, nats; 0 without an observation at t
     still: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class _Filtered:
-    """States given what was observed up to then, and the log density of each period's observations."""
+    """States given all observations up to their time, and the log density of each period's
+    observations."""
 
     means: list[Floats]
     covariances: list[Floats]
@@ -56,75 +57,87 @@ class _Filtered:
     still: list[float]
 
 
-def _filtered(seen: Sequence[Seen | None], decays: Sequence[Floats], *, still: bool = False) -> _Filtered:
+def _filtered(
+    observations: Sequence[Seen | None], decays: Sequence[Floats], *, still: bool = False
+) -> _Filtered:
     mean = np.zeros(decays[0].size)
     covariance = np.eye(mean.size)
-    found = _Filtered([], [], [], [])
-    for period, (decay, each) in enumerate(zip(decays, seen, strict=True)):
-        before = mean, covariance
+    states = _Filtered([], [], [], [])
+    for period, (decay, observation) in enumerate(zip(decays, observations, strict=True)):
+        unchanged = mean, covariance
         if period:
+            # The innovation restores unit variance in each component, so a state is standard normal
+            # again where nothing is observed (docs/spectral-statistics.md, section 7).
             mean = decay * mean
             covariance = decay[:, None] * covariance * decay
             covariance[np.diag_indices_from(covariance)] += 1.0 - np.square(decay)
         density = 0.0
-        if each is not None:
-            root, white, across, density = _density(each, mean, covariance)
+        if observation is not None:
+            root, white, across, density = _density(observation, mean, covariance)
             half = solve_lower(root, across)
             mean = mean + half.T @ white
             covariance = covariance - half.T @ half
         if still and period:
-            found.still.append(0.0 if each is None else _density(each, *before)[3] - density)
-        found.means.append(mean)
-        found.covariances.append(covariance)
-        found.densities.append(density)
-    return found
+            states.still.append(
+                0.0 if observation is None else _density(observation, *unchanged)[3] - density
+            )
+        states.means.append(mean)
+        states.covariances.append(covariance)
+        states.densities.append(density)
+    return states
 
 
-def _density(each: Seen, mean: Floats, covariance: Floats) -> tuple[Floats, Floats, Floats, float]:
-    """Root of the observations' covariance, their white residuals, their link with the state, log density."""
-    across = each.link @ covariance
-    root = cholesky(across @ each.link.T + each.noise, WHAT, REMEDY)
-    white = solve_lower(root, each.values - each.link @ mean)
+def _density(observation: Seen, mean: Floats, covariance: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """Root of the observations' covariance, their white residuals, their link with the state, log
+    density."""
+    across = observation.link @ covariance
+    root = cholesky(across @ observation.link.T + observation.noise, WHAT, REMEDY)
+    white = solve_lower(root, observation.values - observation.link @ mean)
     spread = 2.0 * float(np.sum(np.log(root.diagonal())))
     return root, white, across, -0.5 * (float(white @ white) + spread + white.size * LOG_TWO_PI)
 
 
 def chain_evidence(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> float:
-    """Log density of all observations, nats, for decays (Q,) each; as `smoothed`, at half of its cost."""
+    """Log density of all observations, nats, for decays (Q,) each; as `smoothed`, at half of its
+    cost."""
     return float(sum(_filtered(seen, decays).densities))
 
 
 def smoothed(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> Chain:
     """The states given all observations: one solve of size p and one of size Q for each period.
 
-    `seen` holds one for each period, None where nothing was observed; `decays` (Q,) lead from the period
-    before, so the first is not used. Raises NumericalFailure for a covariance that is not positive definite.
+    `seen` has one entry for each period, None without an observation; `decays` (Q,) lead from the
+    previous period, so the first is not used. Raises NumericalFailure for a covariance that is not
+    positive definite.
     """
-    found = _filtered(seen, decays, still=True)
-    means, covariances = found.means, found.covariances
+    # Kalman filter forward, Rauch-Tung-Striebel smoother backward.
+    states = _filtered(seen, decays, still=True)
+    means, covariances = states.means, states.covariances
     shared: list[Floats] = []
     ends = covariances[-1]
     for period in range(len(seen) - 2, -1, -1):
-        decay, own = decays[period + 1], covariances[period]
-        ahead = decay[:, None] * own * decay
-        ahead[np.diag_indices_from(ahead)] += 1.0 - np.square(decay) + 1e-12  # decay 1 may leave nothing
+        decay, filtered = decays[period + 1], covariances[period]
+        ahead = decay[:, None] * filtered * decay
+        # With decay 1 a state that was observed exactly has no variance ahead: the jitter keeps it
+        # regular.
+        ahead[np.diag_indices_from(ahead)] += 1.0 - np.square(decay) + 1e-12
         root = cholesky(ahead, "the covariance of a later period", "use a shorter memory")
-        gain = solve_lower(root, solve_lower(root, decay[:, None] * own), transposed=True)  # transposed
+        gain = solve_lower(root, solve_lower(root, decay[:, None] * filtered), transposed=True)  # transposed
         shared.append(covariances[period + 1] @ gain)
         ends = ends @ gain
         means[period] = means[period] + gain.T @ (means[period + 1] - decay * means[period])
-        covariances[period] = own + gain.T @ (covariances[period + 1] - ahead) @ gain
+        covariances[period] = filtered + gain.T @ (covariances[period + 1] - ahead) @ gain
     return Chain(
         tuple(means),
         tuple(covariances),
         tuple(reversed(shared)),
         ends,
-        float(sum(found.densities)),
-        tuple(found.still),
+        float(sum(states.densities)),
+        tuple(states.still),
     )
 
 
-COUNT_MEMORY = 0.95  # correlation, from one unit of time to the next, of how unevenly records lie
+COUNT_MEMORY = 0.95  # correlation of the records' unevenness from one unit of time to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,74 +145,84 @@ class Period:
     """One release of a series."""
 
     time: float  # in any unit
-    # made, released, known: the plan, its release, and what is public of the counts
+    # made, released, known: the plan, its release, and public knowledge of the counts
     made: Prepared
     released: SpectralSums
     known: PublicCounts
     # centre, clip: a response is `(value - centre)/clip`, less the public mean, clipped to [-1, 1]
     centre: float
     clip: float
-    # (M,) at the nodes, response units; None where none was taken off
+    # (M,) at the nodes, response units; None if no mean was subtracted
     public_mean: Floats | None = None
 
 
 def joint_counts(
     model: SpectralModel, periods: Sequence[Period | None], times: Floats
 ) -> list[NodeCounts | None]:
-    """Posterior of the counts of every period: those of which released counts alone tell are read together.
+    """Posterior of the counts of every period; periods without public counts are read together.
 
-    Where counts lie unevenly in one period they do so in the next: unevenness follows a chain over time (T,).
-    Periods whose counts are public, or start from published ones, are read by themselves; None stands for a
-    period without a release.
+    Unevenness of counts persists from one period to the next: it follows a chain over time (T,).
+    Periods whose counts are public, or start from published ones, are read by themselves; None
+    marks a period without a release.
     """
     alone = [
         None
-        if each is None or each.known.kind == "unknown"
-        else each.made.counts(each.known, each.released.counts)
-        for each in periods
+        if period is None or period.known.kind == "unknown"
+        else period.made.counts(period.known, period.released.counts)
+        for period in periods
     ]
     hidden = [
-        place for place, each in enumerate(periods) if each is not None and each.known.kind == "unknown"
+        place for place, period in enumerate(periods) if period is not None and period.known.kind == "unknown"
     ]
     priors = {place: _count_prior(periods[place]) for place in hidden}
-    mean = {place: each.mean for place, each in priors.items()}
-    white = {place: each.white for place, each in priors.items()}
+    mean = {place: period.mean for place, period in priors.items()}
+    white = {place: period.white for place, period in priors.items()}
     steps = np.diff(times, prepend=times[0])
-    relative = next((each.relative for each in priors.values()), None)
+    relative = next((period.relative for period in priors.values()), None)
     if relative is None:
         return alone
     decays = [np.full(relative.shape[1], COUNT_MEMORY**step) for step in steps]
     rounds = priors[hidden[0]].rounds
+    # As in `read_counts`, rounds centre mean and variance of the prior on the smoothed posterior.
     for step in range(rounds + 1):
-        seen: list[Seen | None] = [None] * len(periods)
+        observations: list[Seen | None] = [None] * len(periods)
         for place in hidden:
             a, released, noise = _released(periods[place])
-            own = (white[place][:, None] * a).T @ a
-            own[np.diag_indices_from(own)] += noise**2
-            seen[place] = Seen(released - a.T @ mean[place], a.T @ (mean[place][:, None] * relative), own)
-        chain = smoothed(seen, decays)
+            covariance = (white[place][:, None] * a).T @ a
+            covariance[np.diag_indices_from(covariance)] += noise**2
+            observations[place] = Seen(
+                released - a.T @ mean[place], a.T @ (mean[place][:, None] * relative), covariance
+            )
+        chain = smoothed(observations, decays)
         for place in hidden:
             a, _, noise = _released(periods[place])
-            observed, total = seen[place], priors[place].mean.sum()
+            observed, total = observations[place], priors[place].mean.sum()
             assert observed is not None
             root = cholesky(observed.noise, "the covariance of the released counts", "use more noise")
             state = chain.means[place]
             pull = solve_lower(
                 root, solve_lower(root, observed.values - observed.link @ state), transposed=True
             )
-            found = mean[place] * (1.0 + relative @ state) + white[place] * (a @ pull)
+            estimate = mean[place] * (1.0 + relative @ state) + white[place] * (a @ pull)
             if step < rounds:
-                around = model.nodes.lattice.averaging @ np.maximum(found, 2.0 * FLOOR * mean[place].mean())
+                around = model.nodes.lattice.averaging @ np.maximum(
+                    estimate, 2.0 * FLOOR * mean[place].mean()
+                )
                 around *= total / around.sum()
                 white[place] = white[place] * (around / mean[place])
                 mean[place] = around
                 continue
-            found = np.maximum(found, FLOOR * np.minimum(mean[place], mean[place].mean()))
-            one = np.eye(a.shape[1])
-            own = observed.noise - noise**2 * one
-            kept = one - _solved(root, own)
-            error = own @ kept + kept.T @ observed.link @ chain.covariances[place] @ observed.link.T @ kept
-            alone[place] = NodeCounts(found * (total / found.sum()), 0.5 * (error + error.T))
+            estimate = np.maximum(estimate, FLOOR * np.minimum(mean[place], mean[place].mean()))
+            identity = np.eye(a.shape[1])
+            covariance = observed.noise - noise**2 * identity
+            unexplained = identity - _solved(root, covariance)
+            # Error of `sum phi`: of the independent parts given the chain, and of the chain's
+            # state, which enters through the residuals that the first part did not explain.
+            error = (
+                covariance @ unexplained
+                + unexplained.T @ observed.link @ chain.covariances[place] @ observed.link.T @ unexplained
+            )
+            alone[place] = NodeCounts(estimate * (total / estimate.sum()), 0.5 * (error + error.T))
     return alone
 
 

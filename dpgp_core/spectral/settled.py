@@ -1,4 +1,5 @@
-"""Answers of yes and no are made linear around what is read of them: half steps to where that says itself."""
+"""Fixed-point iteration of readings that are linearised around themselves, as for answers of yes
+and no."""
 
 from __future__ import annotations
 
@@ -10,15 +11,17 @@ import numpy as np
 from dpgp_core.linalg import Floats
 from dpgp_core.spectral.prior import REACH
 
-ROUNDS = 12  # in which answers are made linear around what was read before
-STEP = 0.5  # of the way to what a round reads: whole steps swing about it where crowds say the same
+ROUNDS = 12  # rounds of linearisation
+# Share of the way to the reading of a round: whole steps oscillate where many records give the same
+# answer.
+STEP = 0.5
 Reader = TypeVar("Reader")
 
 
 def settled(read: Callable[[Floats], Floats], found: Floats, rounds: int = ROUNDS) -> Floats:
-    """What `read` finds if it is made linear around it, by half steps from what the first round has found.
+    """Approach a fixed point of `read` by half steps from `found`, the reading of the first round.
 
-    `found` has any shape, and `read` keeps it.
+    `found` has any shape; `read` returns the same shape.
     """
     for _ in range(rounds - 1):
         found = found + STEP * (read(found) - found)
@@ -31,13 +34,15 @@ def settled_reader(
     read: Callable[[Reader], tuple[Floats, Floats]],
     rounds: int = ROUNDS,
 ) -> Reader:
-    """A reader of answers that is linear around what it reads, found in rounds that begin with the `first`.
+    """Iterate from the reader `first` to a reader of answers that is linearised around its own
+    reading.
 
-    `read` gives mean and deviation (M,) of the field; `linear` takes both, (2, M), and makes a reader.
+    `read` returns mean and deviation (M,) of the field; `linear` takes both, (2, M), and returns a
+    reader.
     """
 
-    def found(reader: Reader) -> Floats:
+    def moments(reader: Reader) -> Floats:
         value, deviation = read(reader)
-        return np.array([np.clip(value, -REACH, REACH), deviation])  # beyond, answers say little
+        return np.array([np.clip(value, -REACH, REACH), deviation])  # beyond REACH shares are nearly 0 or 1
 
-    return linear(settled(lambda around: found(linear(around)), found(first), rounds))
+    return linear(settled(lambda around: moments(linear(around)), moments(first), rounds))

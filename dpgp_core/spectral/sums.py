@@ -1,4 +1,5 @@
-"""The released sums of features: exact sums, their noise, and the kept sums from which readers recompute."""
+"""The released sums of features: exact sums, their noise, and the stored sums that readers
+recompute from."""
 
 from __future__ import annotations
 
@@ -21,13 +22,14 @@ from dpgp_core.spectral.public_field import PublicField
 
 _RESPONSE = 1 << RESPONSE_BITS
 SUM_UNIT = 2.0 ** -(GRID_BITS + RESPONSE_BITS)
-"""Released sums are whole multiples of it; released counts are of `COUNT_UNIT`."""
+"""Released sums are whole multiples of SUM_UNIT, released counts of COUNT_UNIT."""
 COUNT_UNIT = 2.0**-GRID_BITS
 _MOST_RECORDS = 1 << 31  # times 2^30 stays below 2^62
 
 
 class RoundedNoise(Protocol):
-    """Independent deviates of a normal distribution times `scale`, each rounded to the nearest integer."""
+    """Independent deviates of a normal distribution times `scale`, each rounded to the nearest
+    integer."""
 
     def rounded_normal(self, scale: float, size: int) -> Ints:
         """Whole numbers (n,)."""
@@ -51,10 +53,11 @@ class GridRecords:
 
     cell: Ints  # (k,) occupied cells, strictly increasing
     count: Ints  # (k,) records of each, >= 1
-    # sum of the responses of each in units of 2^-10, at most 2^10 count in size: (k,), or (k, c) of c columns
+    # sum of the responses of each in units of 2^-10, at most 2^10 count in size: (k,), or (k, c) of
+    # c columns
     total: Ints
-    present: Ints | None = None  # (k, c) records of each that have the column; None where that is not summed
-    ball: Ball = ONE_COLUMN  # which the records' vectors were cut to
+    present: Ints | None = None  # (k, c) records of each that have the column; None if not summed
+    ball: Ball = ONE_COLUMN  # the ball to which the records' vectors were cut
 
     def __post_init__(self) -> None:
         if not (self.cell.ndim == 1 and self.cell.shape == self.count.shape == self.total.shape[:1]):
@@ -84,10 +87,10 @@ class GridRecords:
 
     @classmethod
     def of(cls, cell: ArrayLike, response: ArrayLike) -> GridRecords:
-        """From the cell and the response of each record (n,), clipped to [-1, 1] and rounded.
+        """Sum the responses (n,) of records, clipped to [-1, 1] and rounded, by their cells (n,).
 
-        Each record is rounded by itself, so replacing one record changes one record's integers only. Raises
-        InvalidValue if lengths differ, or a response is not finite.
+        Each record is rounded by itself, so replacing one record changes one record's integers
+        only. Raises InvalidValue if lengths differ, or a response is not finite.
         """
         cells = np.asarray(cell, dtype=np.int64)
         values = np.asarray(response, dtype=np.float64)
@@ -95,27 +98,27 @@ class GridRecords:
             raise InvalidValue("every record needs one cell and one response.")
         if not np.all(np.isfinite(values)):
             raise InvalidValue("responses must be finite.")
-        whole = np.rint(np.clip(values, -1.0, 1.0) * _RESPONSE).astype(np.int64)
+        rounded = np.rint(np.clip(values, -1.0, 1.0) * _RESPONSE).astype(np.int64)
         occupied, inverse, count = np.unique(cells, return_inverse=True, return_counts=True)
         total = np.zeros(occupied.size, dtype=np.int64)
-        np.add.at(total, inverse.ravel(), whole)
+        np.add.at(total, inverse.ravel(), rounded)
         return cls(occupied, count.astype(np.int64), total)
 
     @classmethod
     def of_vectors(cls, cell: ArrayLike, responses: ArrayLike, ball: Ball) -> GridRecords:
-        """The same from the responses (n, c) of each record, cut to the ball; NaN where one is missing.
+        """Sum vectors of responses (n, c), cut to the ball; NaN marks a missing response.
 
-        A missing response adds 0. Of one column of radius 1 these are the records of `of`. Raises
+        A missing response adds 0. For one column of radius 1 the result is that of `of`. Raises
         InvalidValue if lengths differ, or a response is infinite.
         """
         cells, values = np.asarray(cell, dtype=np.int64), np.asarray(responses, dtype=np.float64)
         if cells.ndim != 1 or cells.shape != values.shape[:1]:
             raise InvalidValue("every record needs one cell and one vector of responses.")
-        whole, there = ball.cut(values)
+        cut, present_columns = ball.cut(values)
         occupied, inverse, count = np.unique(cells, return_inverse=True, return_counts=True)
         total, present = np.zeros((2, occupied.size, ball.columns), dtype=np.int64)
-        np.add.at(total, inverse.ravel(), whole)
-        np.add.at(present, inverse.ravel(), there)
+        np.add.at(total, inverse.ravel(), cut)
+        np.add.at(present, inverse.ravel(), present_columns)
         return cls(
             occupied, count.astype(np.int64), total[:, 0] if ball == ONE_COLUMN else total,
             present if ball.presence else None, ball,
@@ -124,20 +127,21 @@ class GridRecords:
 
 @dataclass(frozen=True, eq=False)
 class SpectralSums:
-    """What is released: nothing in it is private any more."""
+    """The noisy sums of a release: nothing in them is private any more."""
 
     sums: Floats  # (p,) `sum y phi` plus noise, or (c, p) of c columns
-    # `sum phi` plus noise: (p,), or (c, p) of the records that have each column; None where places are public
+    # `sum phi` plus noise: (p,), or (c, p) of the records that have each column; None if places are
+    # public
     counts: Floats | None
     noise: SpectralNoise  # the standard deviations
 
     @property
     def parts(self) -> tuple[Floats, ...]:
-        """The sums, (p,) or (c, p), and the counts where they were released."""
+        """The sums, (p,) or (c, p), and the counts if they were released."""
         return (self.sums,) if self.counts is None else (self.sums, self.counts)
 
     def layer(self, column: int) -> SpectralSums:
-        """What was released of one of several columns: sums and counts (p,) as of a release of it alone."""
+        """Sums and counts (p,) of one of several columns, in the form of a release of it alone."""
         counts = self.counts if self.counts is None or self.counts.ndim == 1 else self.counts[column]
         return SpectralSums(self.sums[column], counts, self.noise)
 
@@ -156,7 +160,7 @@ class SpectralSums:
 def exact_sums(features: Features, nodes: Nodes, records: GridRecords) -> tuple[Ints, Ints]:
     """`sum y phi` in units of 2^-30 and `sum phi` in units of 2^-20, (p,) each: exact, and private.
 
-    Of c columns the sums are (c, p), and so are the counts where presence is summed.
+    For c columns the sums are (c, p), and so are the counts if presence is summed.
 
     Raises InvalidValue if the features are of another domain, or a record lies outside it.
     """
@@ -164,26 +168,32 @@ def exact_sums(features: Features, nodes: Nodes, records: GridRecords) -> tuple[
         raise InvalidValue("the features and the nodes must be of the same domain.")
     if records.cell[-1] >= nodes.cells:
         raise InvalidValue("a record lies outside the domain.")
-    there = records.count if records.present is None else records.present
-    at, made = nodes.place[records.cell], []
-    for part in (records.total, there):
+    presence = records.count if records.present is None else records.present
+    node, sums = nodes.place[records.cell], []
+    for part in (records.total, presence):
         summed = np.zeros((nodes.size, *part.shape[1:]), dtype=np.int64)
-        np.add.at(summed, at, part)
-        # At most n 2^30 < 2^61 in size, and so is every partial sum: no overflow, so no dependence on order.
-        made.append(summed.T @ features.whole)
-    return made[0], made[1]
+        np.add.at(summed, node, part)
+        # At most n 2^30 < 2^61 in size, and so is every partial sum: no overflow, so no dependence
+        # on order.
+        sums.append(summed.T @ features.whole)
+    return sums[0], sums[1]
 
 
 def release_sums(
     features: Features, nodes: Nodes, records: GridRecords, noise: SpectralNoise, source: RoundedNoise
 ) -> SpectralSums:
-    """Release the sums once: a Gaussian mechanism of parameter `release_mu(inner_products(features), noise)`.
+    """Release the sums once: a Gaussian mechanism of parameter
+    `release_mu(inner_products(features), noise)`.
 
-    Records are private; the source must be operating-system bits for anything that leaves the curator's
-    hands. As the exact sums T are integers, `T + round(s w) = round(T + s w)`: rounding is post-processing of
-    the ideal Gaussian mechanism, whose mu is computed from the very integers that are summed here. Raises
-    InvalidValue for records that were cut to another ball than the one that the noise is priced for.
+    Records are private; the source must be operating-system bits for anything that leaves the
+    curator's hands. As the exact sums T are integers, `T + round(s w) = round(T + s w)`: rounding
+    is post-processing of the ideal Gaussian mechanism, whose mu is computed from the very integers
+    that are summed here. Raises InvalidValue for records that were cut to another ball than the one
+    that the noise is priced for.
     """
+    # Theorem C and Theorem D (docs/spectral-statistics.md, section 2) price shifts of records
+    # inside the ball only: a vector from a larger ball would shift the sums further than the noise
+    # allows for.
     if records.ball != noise.ball:
         raise InvalidValue("these records were cut to another ball than the one that the noise is made for.")
     totals, counts = exact_sums(features, nodes, records)
@@ -197,25 +207,29 @@ def release_sums(
 def mean_and_noise(
     features: Features, nodes: Nodes, records: GridRecords, noise: SpectralNoise
 ) -> tuple[Floats, Floats]:
-    """Private means and public deviations of all released sums, then all counts, (q,) each: for audits."""
+    """Private means and public deviations of all released sums, then all counts, (q,) each: for
+    audits."""
+    # An audit compares two neighbouring datasets: normal laws with these means and the same
+    # deviations.
     totals, counts = exact_sums(features, nodes, records)
     sums, wide = _times(totals, SUM_UNIT).ravel(), np.full(totals.size, noise.sums)
     if noise.counts is None:
         return sums, wide
-    both = np.concatenate([sums, _times(counts, COUNT_UNIT).ravel()])
-    return both, np.concatenate([wide, np.full(counts.size, noise.counts)])
+    means = np.concatenate([sums, _times(counts, COUNT_UNIT).ravel()])
+    return means, np.concatenate([wide, np.full(counts.size, noise.counts)])
 
 
-def _times(whole: Ints, unit: float) -> Floats:
-    """Integers as numbers: multiples of the public unit."""
-    return np.asarray(whole.astype(np.float64) * unit)
+def _times(integers: Ints, unit: float) -> Floats:
+    """Multiply integers by the public unit."""
+    return np.asarray(integers.astype(np.float64) * unit)
 
 
 @dataclass(frozen=True, eq=False)
 class KeptField:
-    """A `PublicField` in the numbers that make it."""
+    """The numbers that define a `PublicField`, for storage."""
 
-    # count, mean: (M,) public records of each node, 0 where there are none, and the mean of their responses
+    # count, mean: (M,) number of public records at each node, and the mean of their responses; both
+    # are 0 at nodes without public records
     count: Floats
     mean: Floats
     # local (M,), deviation, scatter, lengthscale: as in `PublicField`
@@ -227,20 +241,22 @@ class KeptField:
 
     @classmethod
     def of(cls, field: PublicField) -> KeptField:
-        """The numbers of a field."""
+        """Read the numbers of a field."""
         count, mean = np.zeros(field.nodes.size), np.zeros(field.nodes.size)
         count[field.index], mean[field.index] = field.count, field.mean
         local = np.broadcast_to(field.local, field.nodes.size)
         return cls(count, mean, local, field.deviation, field.scatter, field.lengthscale, field.covariates)
 
     def at(self, nodes: Nodes, columns: Floats | None = None) -> PublicField:
-        """The field again, on the nodes of its domain with their public columns (M, k), if it has any; raises
-        InvalidValue if they are not its nodes.
+        """Rebuild the field on the nodes of its domain with their public columns (M, k), if it has
+        any.
+
+        Raises InvalidValue if the nodes or the columns do not fit.
         """
         if (columns is None) != (self.covariates == 0.0):
             raise InvalidValue("the public columns of the records kept with the sums are not those read.")
         index = np.flatnonzero(self.count > 0)
-        shapes = {each.shape for each in (self.count, self.mean, self.local)}
+        shapes = {array.shape for array in (self.count, self.mean, self.local)}
         if shapes != {(nodes.size,)} or index.size == 0 or not np.all(self.local > 0):
             raise InvalidValue("the public records kept with the sums are not those of this domain.")
         return PublicField(
@@ -250,7 +266,7 @@ class KeptField:
 
 
 def same_field(one: KeptField | None, other: KeptField | None) -> bool:
-    """Whether two public starts are the same numbers, but for what machines differ by."""
+    """Whether two public fields have the same numbers, up to rounding on different machines."""
     if one is None or other is None:
         return one is other
     pairs = ((getattr(one, each.name), getattr(other, each.name)) for each in fields(KeptField))
@@ -259,17 +275,18 @@ def same_field(one: KeptField | None, other: KeptField | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class KeptSums:
-    """Released sums in whole numbers, with what else their reading needs beside the design: all public."""
+    """Released sums in whole numbers, and everything but the design that their reading needs: all
+    public."""
 
     sums: Ints  # (p,) released `sum y phi` in units of 2^-30
-    counts: Ints | None  # (p,) released `sum phi` in units of 2^-20; None where places are public
+    counts: Ints | None  # (p,) released `sum phi` in units of 2^-20; None if places are public
     features: str  # SHA-256 of the features (`features_digest`)
     noise: SpectralNoise  # the standard deviations
-    # (N,) what is public of the counts: of another period, or the true ones where places are public
+    # (N,) public counts: those of another period, or the true ones if places are public
     public_counts: Floats | None = None
-    # what public records the reading starts from, None where it starts from none
+    # public field from which the reading starts, if any
     field: KeptField | None = None
-    # the same of a second look, without what is public; None where there was one look
+    # the sums of a second look, without public counts and field; None for a single look
     second: KeptSums | None = None
 
     @classmethod
@@ -281,7 +298,9 @@ class KeptSums:
         field: PublicField | None = None,
         second: KeptSums | None = None,
     ) -> KeptSums:
-        """What is kept of a release; `public_counts` (N,) or None."""
+        """Round released sums back to whole numbers; `public_counts` (N,) or None."""
+        # Released sums are whole multiples of their units, so this loses nothing: a reader on
+        # another machine recomputes the reading from exactly these integers.
         counts = None if released.counts is None else _whole(released.counts, COUNT_UNIT)
         return cls(
             _whole(released.sums, SUM_UNIT),
@@ -294,7 +313,10 @@ class KeptSums:
         )
 
     def again(self, features: Features) -> SpectralSums:
-        """The release, for features made anew; raises InvalidValue if the sums were made with others."""
+        """Rebuild the release for recomputed features; InvalidValue if the sums belong to
+        others."""
+        # A sum means nothing without its features: the digest proves that this machine computed,
+        # from public facts, the same features as the curator.
         if self.sums.shape != (features.size,) or self.features != features_digest(features):
             raise InvalidValue(
                 "the features of these sums are not those that this machine makes from their design."
@@ -311,5 +333,5 @@ def features_digest(features: Features) -> str:
 
 
 def _whole(values: Floats, unit: float) -> Ints:
-    """Released numbers in their unit, whole."""
+    """Released numbers as whole multiples of their unit."""
     return np.asarray(np.rint(values / unit).astype(np.int64))

@@ -1,1 +1,1 @@
-"""What lies around and on a domain besides its hexagons: coasts, named places, a curator's layers."""
+"""Context of a domain on maps: coasts, named places, a curator's layers."""

@@ -1,4 +1,5 @@
-"""Public numbers per hexagon: of the areas and points of layers, of zones (GeoJSON), and of tables (CSV)."""
+"""Public numbers per hexagon: of the areas and points of layers, of zones (GeoJSON), and of tables
+(CSV)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ VALUE = "value"
 CELL = "h3"
 
 PLACE = (("lon", "lng", "long", "longitude", "x"), ("lat", "latitude", "y"))
-"""What the columns of longitude and of latitude of a public table are called, in small letters."""
+"""Names of the columns of longitude and of latitude in a public table, in small letters."""
 
 LONGEST_HEADER = 2**16
 """Bytes of a table's first line."""
@@ -33,19 +34,19 @@ LONGEST_HEADER = 2**16
 def public_values(
     path: str | Path, domain: Domain, column: str = VALUE, *, summed: bool = False
 ) -> NDArray[np.float64]:
-    """Return (N,) values, one for each cell of a domain, of a `.csv` file with the columns `h3` and `value`,
-    or a GeoJSON file whose features have a number `value`: a cell has that of the first zone in which its
-    centre lies. `column` replaces `value`. Where numbers are `summed`, such as inhabitants, finer cells
-    add up to the hexagon that holds them. Raise `DomainError` for a file that is neither, a value that is no
-    number, a hexagon without one."""
+    """Return (N,) values, one for each cell of a domain, of a `.csv` file with the columns `h3` and
+    `value`, or a GeoJSON file whose features have a number `value`: a cell has the value of the
+    first zone that contains its centre. `column` replaces `value`. With `summed` numbers, such as
+    inhabitants, finer cells add up to the hexagon that contains them. Raise `DomainError` for
+    another kind of file, a value that is no number, or a hexagon without a value."""
     place = Path(path)
     table = place.suffix.lower() == ".csv"
-    found = _from_table(place, domain, column, summed) if table else _from_zones(place, domain, column)
-    if missing := int(np.isnan(found).sum()):
+    values = _from_table(place, domain, column, summed) if table else _from_zones(place, domain, column)
+    if missing := int(np.isnan(values).sum()):
         raise DomainError(
             f"{missing:,} of {domain.size:,} hexagons have no value in {place.name}: give one for each."
         )
-    return found
+    return values
 
 
 def _from_zones(place: Path, domain: Domain, column: str) -> NDArray[np.float64]:
@@ -55,21 +56,21 @@ def _from_zones(place: Path, domain: Domain, column: str) -> NDArray[np.float64]
         raise DomainError(f"{place.name} holds no zones: give a GeoJSON FeatureCollection of polygons.")
     crs = {"crs": document["crs"]} if "crs" in document else {}
     centres = shapely.points(domain.centres_lonlat)
-    found = np.full(domain.size, np.nan)
+    numbers = np.full(domain.size, np.nan)
     for number, feature in enumerate(features, 1):
-        known = feature.get("properties") if isinstance(feature, dict) else None
+        properties = feature.get("properties") if isinstance(feature, dict) else None
         value = _zone_number(
-            known.get(column) if isinstance(known, dict) else None, column, f"zone {number}", place
+            properties.get(column) if isinstance(properties, dict) else None, column, f"zone {number}", place
         )
         inside = shapely.intersects(region_from_geojson({**feature, **crs}).shape, centres)
-        found[inside & np.isnan(found)] = value
-    return found
+        numbers[inside & np.isnan(numbers)] = value
+    return numbers
 
 
 def _from_table(place: Path, domain: Domain, column: str, summed: bool) -> NDArray[np.float64]:
     finer: dict[str, float] = {}
     position = {cell: index for index, cell in enumerate(domain.cells)}
-    found = np.full(domain.size, np.nan)
+    numbers = np.full(domain.size, np.nan)
     with _table(place):
         with place.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
@@ -87,31 +88,31 @@ def _from_table(place: Path, domain: Domain, column: str, summed: bool) -> NDArr
             index = position.get(cell)
             if index is not None:
                 value = _zone_number(row[column], column, f"row {number}", place)
-                if not (math.isnan(found[index]) or found[index] == value):
+                if not (math.isnan(numbers[index]) or numbers[index] == value):
                     raise DomainError(_second(number, place))
-                found[index] = value
+                numbers[index] = value
             elif summed and ancestor(cell, domain.resolution) in position:
                 value = _zone_number(row[column], column, f"row {number}", place)
                 if finer.setdefault(cell, value) != value:
                     raise DomainError(_second(number, place))
-    held = np.array([position[str(ancestor(cell, domain.resolution))] for cell in finer], dtype=np.int64)
-    if not np.isnan(found[held]).all():
+    parents = np.array([position[str(ancestor(cell, domain.resolution))] for cell in finer], dtype=np.int64)
+    if not np.isnan(numbers[parents]).all():
         raise DomainError(
             f"{place.name} gives a hexagon a number, and cells in it too: keep rows of one resolution."
         )
-    found[held] = 0.0
-    np.add.at(found, held, list(finer.values()))
-    if np.isnan(found).all():
+    numbers[parents] = 0.0
+    np.add.at(numbers, parents, list(finer.values()))
+    if np.isnan(numbers).all():
         raise DomainError(
             f"no {CELL} of {place.name} is one of the map's hexagons: they have resolution "
             f"{domain.resolution}, and names such as {domain.cells[0]}."
         )
-    return found
+    return numbers
 
 
 @contextmanager
 def _table(place: Path) -> Iterator[None]:
-    """Raise `DomainError` for a file that is not there, or no table."""
+    """Raise `DomainError` for a file that is missing or is no table."""
     try:
         yield
     except FileNotFoundError as error:
@@ -121,7 +122,8 @@ def _table(place: Path) -> Iterator[None]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of a table, of which each is a row: raise `csv.Error` for a quote that does not close."""
+    """The lines of a table with one row per line: raise `csv.Error` for a quote that does not
+    close."""
     for line in io.StringIO(text):
         list(csv.reader((line.rstrip("\n"),), strict=True))
         yield line
@@ -142,7 +144,7 @@ def _zone_number(value: object, column: str, where: str, place: Path) -> float:
 
 
 def table_columns(path: str | Path) -> tuple[str, ...]:
-    """Return the columns of a table of hexagons beside `h3`; raise `DomainError` for what is no such
+    """Return the columns of a table of hexagons without `h3`; raise `DomainError` for another
     table."""
     place = Path(path)
     with _table(place), place.open("rb") as stream:
@@ -156,43 +158,44 @@ def table_columns(path: str | Path) -> tuple[str, ...]:
 
 
 def layer_numbers(layer: OwnLayer, domain: Domain) -> NDArray[np.float64]:
-    """Return (N,) numbers: that of the area in which a hexagon's centre lies, or the mean of the points in
-    it. Raise `DomainError` for a label that is no number, a layer of lines, and a hexagon without a number.
+    """Return (N,) numbers: that of the area that contains a hexagon's centre, or the mean of the
+    points in the hexagon. Raise `DomainError` for a label that is no number, a layer of lines, and
+    a hexagon without a number.
     """
-    found = np.full(domain.size, np.nan)
+    numbers = np.full(domain.size, np.nan)
     total, many = np.zeros(domain.size), np.zeros(domain.size)
     centres = shapely.points(domain.centres_lonlat)
     for feature in layer.features:
         value = _number(feature.label, layer.name)
         if feature.kind == "line":
             raise DomainError(
-                f"the layer {layer.name!r} has lines, which lie in no hexagon alone: leave its column out, "
-                "and the distance to them is taken."
+                f"the layer {layer.name!r} has lines, which belong to no single hexagon: leave its column "
+                "out to use the distance to them."
             )
         if feature.kind == "area":
             inside = shapely.intersects(feature.shape, centres)
-            found[inside & np.isnan(found)] = value
+            numbers[inside & np.isnan(numbers)] = value
             continue
         at = domain.locate(*shapely.get_coordinates(feature.shape).T)
         np.add.at(total, at[at >= 0], value)
         np.add.at(many, at[at >= 0], 1.0)
-    pointed = np.isnan(found) & (many > 0)
-    found[pointed] = total[pointed] / many[pointed]
-    if missing := int(np.isnan(found).sum()):
+    pointed = np.isnan(numbers) & (many > 0)
+    numbers[pointed] = total[pointed] / many[pointed]
+    if missing := int(np.isnan(numbers).sum()):
         raise DomainError(
             f"{missing:,} of {domain.size:,} hexagons have no number in the layer {layer.name!r}: give one "
             "that covers the area."
         )
-    return found
+    return numbers
 
 
 def totals(source: Source, domain: Domain, name: str, column: str) -> NDArray[np.float64]:
-    """Spread the numbers of a GeoJSON layer's column, such as inhabitants, over the (N,) hexagons in which
-    they lie. A point counts where it lies. The number of an area is shared evenly by the hexagons whose
-    centre lies in it, or given to the one around its middle where none does. An area that reaches beyond the
-    domain keeps the part outside to itself. Raise `DomainError` for a feature without a number, or with a
-    negative one, and a layer of lines."""
-    found, centres = np.zeros(domain.size), shapely.points(domain.centres_lonlat)
+    """Distribute the numbers of a GeoJSON layer's column, such as inhabitants, over (N,) hexagons.
+    The number of a point counts in its hexagon. The number of an area is divided evenly among the
+    hexagons with their centre in it, or counts in the hexagon around its middle if there is none.
+    The part of an area outside the domain is not counted. Raise `DomainError` for a feature without
+    a number, or with a negative one, and a layer of lines."""
+    sums, centres = np.zeros(domain.size), shapely.points(domain.centres_lonlat)
     for shape, label in numbered_shapes(source, name, column):
         number = _number(label, name)
         if number < 0:
@@ -208,21 +211,21 @@ def totals(source: Source, domain: Domain, name: str, column: str) -> NDArray[np
         inside = np.flatnonzero(shapely.intersects(shape, centres))
         if inside.size:
             flat = shapely.transform(shape, lambda lonlat: project(lonlat, domain.crs))
-            held = domain.areas[inside] * 1e6 / flat.area if flat.area > 0 else np.inf
-            found[inside] += number * np.minimum(held, 1.0 / inside.size)
+            share = domain.areas[inside] * 1e6 / flat.area if flat.area > 0 else np.inf
+            sums[inside] += number * np.minimum(share, 1.0 / inside.size)
             continue
         at = domain.locate(*points.T)
-        np.add.at(found, at[at >= 0], number / len(points))
-    return found
+        np.add.at(sums, at[at >= 0], number / len(points))
+    return sums
 
 
 def table_totals(path: str | Path, domain: Domain, column: str) -> NDArray[np.float64]:
-    """Return (N,) sums per hexagon of a column of a table of places, which has their longitude and latitude
-    in degrees. Raise `DomainError` as `totals`, and for a table without these columns."""
+    """Return (N,) sums per hexagon of a column of a table of places, which has their longitude and
+    latitude in degrees. Raise `DomainError` as `totals`, and for a table without these columns."""
     place = Path(path)
     with _table(place), place.open(newline="", encoding="utf-8-sig") as stream:
         rows = list(csv.DictReader(_lines(stream.read()), strict=True))
-    names = {each.strip().lower(): each for each in (rows[0] if rows else {}) if each}
+    names = {header.strip().lower(): header for header in (rows[0] if rows else {}) if header}
     sides = [next((names[word] for word in words if word in names), None) for words in PLACE]
     if None in sides or column not in names.values():
         raise DomainError(
@@ -239,14 +242,15 @@ def table_totals(path: str | Path, domain: Domain, column: str) -> NDArray[np.fl
 
 
 def distances(layer: OwnLayer, domain: Domain) -> NDArray[np.float64]:
-    """(N,) metres from each hexagon's centre to the nearest shape of a layer; 0 inside its areas."""
+    """(N,) metres from each hexagon's centre to the nearest shape of a layer; 0 inside its
+    areas."""
     shapes = [
         shapely.transform(feature.shape, lambda lonlat: project(lonlat, domain.crs))
         for feature in layer.features
     ]
     tree = shapely.STRtree(shapes)
-    _, found = tree.query_nearest(shapely.points(domain.centres), return_distance=True, all_matches=False)
-    return np.asarray(found, dtype=np.float64)
+    _, metres = tree.query_nearest(shapely.points(domain.centres), return_distance=True, all_matches=False)
+    return np.asarray(metres, dtype=np.float64)
 
 
 def _number(label: str, name: str) -> float:

@@ -1,4 +1,5 @@
-"""Public areas by name: states, provinces and districts of the world, and the box around a place."""
+"""Public areas by name: states, provinces and districts of the world, and the box around a
+place."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ _EVERY = " (every area)"
 
 LEAST_KM, MOST_KM = 0.5, 500.0
 _AT = re.compile(r"(.+?)@\s*(-?\d{1,3}(?:\.\d+)?)\s*,\s*(-?\d{1,2}(?:\.\d+)?)\s*")
-_LARGER = 10  # times as many people make one of two places of a name the one that is meant
+_LARGER = 10  # ratio of inhabitants from which a name means the larger of two places
 
 
 @dataclass(frozen=True)
@@ -45,27 +46,27 @@ class _Country:
 
 
 def area_names() -> tuple[str, ...]:
-    """Return the names of all areas, "Kent, United Kingdom", and of whole countries, "Spain (every area)",
-    sorted."""
+    """Return the names of all areas, "Kent, United Kingdom", and of whole countries, "Spain (every
+    area)", sorted."""
     return _named()
 
 
 def areas_like(text: str, most: int = 20) -> tuple[str, ...]:
-    """Return at most so many names that contain a text, without regard to case and accents, those that begin
-    with it first."""
-    wanted = _plain(text)
-    found = [name for name in _named() if wanted and wanted in _plain(name)]
-    return tuple(sorted(found, key=lambda name: (not _plain(name).startswith(wanted), name))[:most])
+    """Return at most `most` names that contain a text, ignoring case and accents; those that begin
+    with it come first."""
+    plain = _plain(text)
+    names = [name for name in _named() if plain and plain in _plain(name)]
+    return tuple(sorted(names, key=lambda name: (not _plain(name).startswith(plain), name))[:most])
 
 
 def areas_named(names: Sequence[str]) -> dict[str, Any]:
-    """Make a FeatureCollection of areas in degrees, each with `name` and `country`. A name may leave out the
-    country where one area alone has it; where two have one name, the country is part of it. Raise
-    `DomainError` for a name that is not known, or that several areas bear."""
+    """Make a FeatureCollection of areas in degrees, each with `name` and `country`. A name may omit
+    the country if it belongs to one area only; if two areas share a name, the country is part of
+    it. Raise `DomainError` for an unknown or ambiguous name."""
     if not 1 <= len(names) <= MOST_NAMES:
         raise DomainError(f"name 1 to {MOST_NAMES} areas, not {len(names):,}.")
-    chosen = dict.fromkeys(one for name in names for one in _meant(name))
-    bearing = Counter(area for _, area in chosen)
+    areas = dict.fromkeys(pair for name in names for pair in _meant(name))
+    bearing = Counter(area for _, area in areas)
     return {
         "type": "FeatureCollection",
         "features": [
@@ -77,40 +78,42 @@ def areas_named(names: Sequence[str]) -> dict[str, Any]:
                 },
                 "geometry": geometry_dict(_shape(_countries()[country], area)),
             }
-            for country, area in chosen
+            for country, area in areas
         ],
     }
 
 
 def _meant(name: str) -> list[tuple[str, str]]:
-    """(country, area) of what a name means."""
-    known = {one.casefold(): one for one in _named()}
-    wanted = name.strip().casefold()
-    if wanted.endswith(_EVERY) and wanted in known:
-        country = known[wanted].removesuffix(_EVERY)
+    """(country, area) pairs of a name."""
+    spellings = {entry.casefold(): entry for entry in _named()}
+    folded = name.strip().casefold()
+    if folded.endswith(_EVERY) and folded in spellings:
+        country = spellings[folded].removesuffix(_EVERY)
         return [(country, area) for area in _countries()[country].areas]
-    same = [one for one in known if one == wanted or one.startswith(f"{wanted}, ")]
-    if len(same) > 1 and wanted not in same:
-        some = "; ".join(repr(known[one]) for one in same[:4])
-        raise DomainError(f"several areas are called {name[:60]!r}: name the one that is meant, {some}.")
+    same = [entry for entry in spellings if entry == folded or entry.startswith(f"{folded}, ")]
+    if len(same) > 1 and folded not in same:
+        examples = "; ".join(repr(spellings[entry]) for entry in same[:4])
+        raise DomainError(f"several areas are called {name[:60]!r}: name the one that is meant, {examples}.")
     if not same:
-        first = {one.partition(", ")[0].removesuffix(_EVERY): known[one] for one in known}
-        near = areas_like(name, 3) or [first[one] for one in difflib.get_close_matches(wanted, first, 3, 0.7)]
+        first = {entry.partition(", ")[0].removesuffix(_EVERY): spellings[entry] for entry in spellings}
+        near = areas_like(name, 3) or [
+            first[entry] for entry in difflib.get_close_matches(folded, first, 3, 0.7)
+        ]
         hint = f": did you mean {' or '.join(map(repr, near))}?" if near else ": give a file of the area."
         raise DomainError(f"no area called {name[:60]!r} is known{hint}")
-    found = known[wanted] if wanted in same else known[same[0]]
+    full_name = spellings[folded] if folded in same else spellings[same[0]]
     return [
         (country, area)
-        for country, one in _countries().items()
-        for area in one.areas
-        if f"{area}, {country}" == found
+        for country, entry in _countries().items()
+        for area in entry.areas
+        if f"{area}, {country}" == full_name
     ]
 
 
 def _plain(text: str) -> str:
-    """Without accents, capitals and blanks around it."""
+    """A text without accents, capitals and outer blanks."""
     apart = unicodedata.normalize("NFKD", text.strip().casefold())
-    return "".join(one for one in apart if not unicodedata.combining(one))
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
 
 
 def _shape(country: _Country, area: str) -> MultiPolygon:
@@ -129,7 +132,7 @@ def _by(turn: float) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
 
 
 def _ring(lines: list[list[int]], ring: list[int]) -> NDArray[np.float64]:
-    """Corners in degrees; a ring across the date line goes on beyond it."""
+    """Corners in degrees; a ring across the date line continues beyond it."""
     parts = [_line(lines[at]) if at >= 0 else _line(lines[~at])[::-1] for at in ring]
     corners: NDArray[np.float64] = np.concatenate(parts) / float(_file()["steps"])
     corners[:, 0] = np.unwrap(corners[:, 0], period=360.0)
@@ -142,55 +145,57 @@ def _line(flat: list[int]) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=1)
 def _file() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
-    return found
+    content: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
+    return content
 
 
 @lru_cache(maxsize=1)
 def _countries() -> dict[str, _Country]:
-    found: dict[str, _Country] = {}
+    countries: dict[str, _Country] = {}
     for country, lines, areas in _file()["countries"]:
-        joined: dict[str, list[Any]] = {}
+        polygons_of: dict[str, list[Any]] = {}
         for name, polygons in areas:
-            joined.setdefault(name, []).extend(polygons)
-        found[country] = _Country(lines, joined)
-    return found
+            polygons_of.setdefault(name, []).extend(polygons)
+        countries[country] = _Country(lines, polygons_of)
+    return countries
 
 
 @lru_cache(maxsize=1)
 def _named() -> tuple[str, ...]:
-    single = [f"{area}, {country}" for country, one in _countries().items() for area in one.areas]
+    single = [f"{area}, {country}" for country, entry in _countries().items() for area in entry.areas]
     return tuple(
-        sorted([*single, *(f"{name}{_EVERY}" for name, one in _countries().items() if len(one.areas) > 1)])
+        sorted(
+            [*single, *(f"{name}{_EVERY}" for name, entry in _countries().items() if len(entry.areas) > 1)]
+        )
     )
 
 
 def place_named(text: str) -> Place:
-    """Find the one place that a name means, "Cambridge"; where several bear it, with the coordinates of the
-    one that is meant, longitude first, "Cambridge@0.12,52.2". Raise `DomainError` for a name that is not
-    known, or borne by several places of a similar size."""
+    """Find the place of a name, "Cambridge"; a name of several places needs the coordinates of one,
+    longitude first, "Cambridge@0.12,52.2". Raise `DomainError` for an unknown name, or one of
+    several places of a similar size."""
     if folder() is None:
         raise DomainError("place names are not installed here: run `make maps`, or give a bounding box.")
     match = _AT.fullmatch(text.strip())
     name = match[1].strip() if match else text.strip()
-    found = find_places(name, most=50)
-    same = [one for one in found if one.name.casefold() == name.casefold()]
+    places = find_places(name, most=50)
+    same = [place for place in places if place.name.casefold() == name.casefold()]
     if not same:
-        hint = f": did you mean {found[0].name!r}?" if found else ": give a bounding box."
+        hint = f": did you mean {places[0].name!r}?" if places else ": give a bounding box."
         raise DomainError(f"no place called {name[:60]!r} is known{hint}")
     if match:
         lon, lat = float(match[2]), float(match[3])
-        return min(same, key=lambda one: _degrees(one, lon, lat))
+        return min(same, key=lambda place: _degrees(place, lon, lat))
     if len(same) > 1 and same[0].population < _LARGER * same[1].population:
-        some = ", ".join(f"{one.name}@{one.longitude:.2f},{one.latitude:.2f}" for one in same[:4])
-        raise DomainError(f"several places are called {name[:60]!r}: name the one that is meant, {some}.")
+        examples = ", ".join(f"{place.name}@{place.longitude:.2f},{place.latitude:.2f}" for place in same[:4])
+        raise DomainError(f"several places are called {name[:60]!r}: name the one that is meant, {examples}.")
     return same[0]
 
 
 def box_around(place: Place, kilometres: float) -> Box:
-    """Return the box in degrees, four decimals, that reaches `LEAST_KM` to `MOST_KM` to all four sides of a
-    place; west lies east of east where it crosses the date line. Raise `DomainError` for another distance,
-    or a box that reaches beyond the latitudes of web maps."""
+    """Return the box in degrees, four decimals, that reaches `LEAST_KM` to `MOST_KM` to all four
+    sides of a place; across the date line west is greater than east. Raise `DomainError` for
+    another distance, or a box that reaches beyond the latitudes of web maps."""
     if not LEAST_KM <= kilometres <= MOST_KM:
         raise DomainError(f"the reach around a place is {LEAST_KM:g} to {MOST_KM:g} km, not {kilometres:g}.")
     up = math.degrees(1000.0 * kilometres / EARTH_RADIUS)

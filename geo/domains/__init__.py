@@ -1,1 +1,1 @@
-"""The hexagons on which everything is modelled, and what is publicly known of each."""
+"""The hexagons of a map and the public facts about them."""

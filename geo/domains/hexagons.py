@@ -1,7 +1,8 @@
-"""Cells of H3: lookup, neighbours, outlines and their unions, and the cells whose centre lies in an outline.
+"""Cells of H3: lookup, neighbours, outlines and their unions, and cells with the centre in an
+outline.
 
-H3's polygons are lists of rings, rings (K, 2) arrays of longitude and latitude in degrees; shapely's are cut
-at the antimeridian. Filling takes time that hardly depends on an outline's vertices.
+H3's polygons are lists of rings, rings (K, 2) arrays of longitude and latitude in degrees;
+shapely's are cut at the antimeridian. The time of filling hardly depends on an outline's vertices.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ from shapely.geometry.polygon import orient
 from geo.errors import DomainError, Progress, silent
 
 FINEST_RESOLUTION = 15
-_NO_WIDTH = 1e-7  # degrees, about a centimetre: below it H3 works for minutes and runs out of memory
+_NO_WIDTH = 1e-7  # degrees, about a centimetre: thinner outlines exhaust H3's memory
 KEPT_OUTLINES = 1 << 15  # about 10 MB
 EARTH_RADIUS = 6_371_007.0  # metres, the authalic sphere on which H3 measures areas
 METRES_PER_DEGREE = 111_320.0  # of latitude, and of longitude at the equator
 
 FEW = 1_000_000
-"""Vertices times cells of the bounding box up to which H3 fills an outline itself, in about 20 ms."""
+"""Vertices times cells of the bounding box up to which H3 fills an outline, in about 20 ms."""
 
-_IN_A_TILE = 20_000  # cells of the boxes that a large outline is cut into
-_PAD = 1e-9  # degrees by which boxes overlap, so that a centre on a common edge lies in one of them
-_AT_ONCE = 4_096  # centres tested between two reports
+_IN_A_TILE = 20_000  # cells of a box of a large outline
+_PAD = 1e-9  # degrees by which boxes overlap, so that one contains a centre on a common edge
+_AT_ONCE = 4_096  # centres between two reports
 
 
 def check_resolution(resolution: int) -> int:
-    """Return an H3 resolution; raise `ValueError` unless it is a whole number from 0 to 15, `TypeError` for
-    no number."""
+    """Return an H3 resolution; raise `ValueError` unless it is a whole number from 0 to 15,
+    `TypeError` for no number."""
     if (
         isinstance(resolution, bool)
         or resolution != int(resolution)
@@ -51,12 +52,13 @@ def check_resolution(resolution: int) -> int:
 
 
 def is_cell(name: object) -> bool:
-    """Whether a name is that of an H3 cell, in upper or lower case. H3 fails at more than 16 digits."""
+    """Whether a name is that of an H3 cell, in upper or lower case, of at most 16 digits as H3
+    requires."""
     return isinstance(name, str) and len(name) <= 16 and bool(h3.is_valid_cell(name))
 
 
 def invalid_cells(cells: Iterable[str]) -> list[str]:
-    """Return what is no H3 cell in H3's own lower-case spelling."""
+    """Return the names that are no H3 cell in H3's lower-case spelling."""
     return [cell for cell in cells if not (is_cell(cell) and cell == cell.lower())]
 
 
@@ -66,7 +68,7 @@ def resolution_of(cell: str) -> int:
 
 
 def as_integers(cells: Sequence[str]) -> NDArray[np.uint64]:
-    """Return N valid cells as the (N,) numbers that their names spell."""
+    """Return N valid cells as (N,) numbers, of which the names are the hexadecimal digits."""
     return np.array([h3.str_to_int(cell) for cell in cells], dtype=np.uint64)
 
 
@@ -76,21 +78,24 @@ def average_area(resolution: int) -> float:
 
 
 def average_spacing(resolution: int) -> float:
-    """Return the average metres between neighbouring centres: a regular hexagon's edge times sqrt 3."""
+    """Return the average metres between neighbouring centres: a regular hexagon's edge times sqrt
+    3."""
     return float(h3.average_hexagon_edge_length(resolution, unit="m")) * math.sqrt(3.0)
 
 
 def fill(rings: Sequence[NDArray[np.float64]], resolution: int) -> set[str]:
-    """Find the cells whose centre lies in one polygon, as H3 does it: cells of its box against vertices.
-    Rings are (K, 2) in degrees, the outer one first, then holes; edges straight in degrees. The polygon must
-    not span more than 180 degrees of longitude: H3 would take it for one that crosses the antimeridian. Raise
-    `DomainError` where H3 gives up. An outline without width holds no centre."""
+    """Find the cells with their centre in one polygon by H3, which tests the cells of its box.
+
+    Rings are (K, 2) in degrees, the outer ring first, then holes; edges are straight in degrees.
+    The polygon must not span more than 180 degrees of longitude: H3 would assume that it crosses
+    the antimeridian. An outline without width has no cells. Raise `DomainError` if H3 fails.
+    """
     if np.ptp(rings[0], axis=0).min() < _NO_WIDTH:
         return set()
     outer, *holes = ([(y, x) for x, y in ring.tolist()] for ring in rings)
     try:
         return set(h3.polygon_to_cells(h3.LatLngPoly(outer, *holes), resolution))
-    except (h3.H3BaseException, MemoryError):  # H3's words for very large outlines
+    except (h3.H3BaseException, MemoryError):  # H3's errors for very large outlines
         raise DomainError(
             f"the region cannot be filled with cells of resolution {resolution}: too thin or too large. "
             "Choose another resolution or another region."
@@ -111,8 +116,8 @@ def areas(cells: Sequence[str]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=KEPT_OUTLINES)
 def boundary(cell: str) -> NDArray[np.float64]:
-    """Return a cell's outline: a closed counter-clockwise (K + 1, 2) ring in degrees, read-only; K is 5 to
-    10. The files and maps of one release ask for it a dozen times."""
+    """Return a cell's outline: a closed counter-clockwise (K + 1, 2) ring in degrees, read-only; K
+    is 5 to 10. Cached, as one release needs it a dozen times."""
     ring = [(lon, lat) for lat, lon in h3.cell_to_boundary(cell)]
     closed = np.array([*ring, ring[0]], dtype=np.float64)
     closed.setflags(write=False)
@@ -120,9 +125,9 @@ def boundary(cell: str) -> NDArray[np.float64]:
 
 
 def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
-    """Find the outlines of the union of cells of one resolution: polygons of closed (K, 2) rings, outer
-    counter-clockwise, holes clockwise. Longitudes jump by 360 degrees where a ring crosses the antimeridian;
-    `dissolve` cuts those."""
+    """Find the outlines of the union of cells of one resolution: polygons of closed (K, 2) rings,
+    outer counter-clockwise, holes clockwise. Longitudes jump by 360 degrees where a ring crosses
+    the antimeridian; `dissolve` cuts such rings."""
     if not cells:
         return []
     shape: dict[str, Any] = h3.cells_to_geo(list(cells))
@@ -131,33 +136,34 @@ def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
 
 
 def edges_between(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
-    """Return the edges, each (2 or 3, 2) in degrees, between the (N,) mask's cells and the other listed
-    cells."""
-    outside = {cell for cell, chosen in zip(cells, mask.tolist(), strict=True) if not chosen}
-    found = []
+    """Return the edges, each (2 or 3, 2) in degrees, between the (N,) mask's cells and the other
+    listed cells."""
+    outside = {cell for cell, inside in zip(cells, mask.tolist(), strict=True) if not inside}
+    edges = []
     for cell in cells:
         if cell in outside:
             continue
         for near in h3.grid_disk(cell, 1):
             if near in outside:
                 edge = h3.directed_edge_to_boundary(h3.cells_to_directed_edge(cell, near))
-                found.append(np.array([(lon, lat) for lat, lon in edge]))
-    return found
+                edges.append(np.array([(lon, lat) for lat, lon in edge]))
+    return edges
 
 
 def ring_around(cells: Sequence[str], rings: int) -> list[str]:
-    """Return the cells, sorted, outside the given ones but within so many steps, >= 0, of them."""
-    known = set(cells)
-    frontier: set[str] = known
+    """Return the cells, sorted, outside of some cells and within `rings` >= 0 steps of them."""
+    inside = set(cells)
+    frontier: set[str] = inside
     outside: set[str] = set()
     for _ in range(rings):
-        frontier = {near for cell in frontier for near in h3.grid_disk(cell, 1)} - known - outside
+        frontier = {near for cell in frontier for near in h3.grid_disk(cell, 1)} - inside - outside
         outside |= frontier
     return sorted(outside)
 
 
 def ancestor(cell: str, resolution: int) -> str | None:
-    """Return the cell of that resolution which holds a finer one; None for what is no finer cell."""
+    """Return the cell of a resolution that contains a finer cell; None if `cell` is not a finer
+    cell."""
     if not is_cell(cell) or h3.get_resolution(cell) <= resolution:
         return None
     return str(h3.cell_to_parent(cell, resolution))
@@ -169,15 +175,15 @@ def parents(cells: Sequence[str]) -> list[str]:
 
 
 def children(cell: str) -> list[str]:
-    """Return the seven cells (six below a pentagon) one resolution finer below a cell of a resolution up to
-    14."""
+    """Return the seven cells (six below a pentagon) one resolution finer below a cell of a
+    resolution up to 14."""
     return list(h3.cell_to_children(cell))
 
 
 @lru_cache(maxsize=2)
 def adjacency(cells: tuple[str, ...]) -> sparse.csr_matrix:
-    """Return the (N, N) symmetric sparse matrix, 1 where cells share an edge: at most 6 neighbours, 5 at
-    pentagons. Not to be written into: that of the last two domains is kept."""
+    """Return the (N, N) symmetric sparse matrix, 1 where cells share an edge: at most 6 neighbours,
+    5 at pentagons. Do not modify it: the matrices of the last two domains are cached."""
     position = {cell: index for index, cell in enumerate(cells)}
     rows: list[int] = []
     columns: list[int] = []
@@ -200,17 +206,17 @@ def cell_polygon(cell: str) -> MultiPolygon:
 
 
 def cell_polygons(cells: Sequence[str]) -> list[MultiPolygon]:
-    """Return `cell_polygon` of each of many cells, some ten times faster than one after the other."""
+    """Return `cell_polygon` of many cells at once, about ten times as fast as one by one."""
     if not cells:
         return []
     outlines = [boundary(cell) for cell in cells]
     owner = np.repeat(np.arange(len(outlines)), [len(ring) for ring in outlines])
     parts = shapely.polygons(shapely.linearrings(np.concatenate(outlines), indices=owner))
-    found: list[MultiPolygon] = shapely.multipolygons(parts, indices=np.arange(len(parts))).tolist()
+    polygons: list[MultiPolygon] = shapely.multipolygons(parts, indices=np.arange(len(parts))).tolist()
     for at, ring in enumerate(outlines):
         if float(np.ptp(ring[:, 0])) > 180.0:  # cut at the antimeridian
-            found[at] = _multi([[ring]])
-    return found
+            polygons[at] = _multi([[ring]])
+    return polygons
 
 
 def dissolve(cells: Sequence[str]) -> MultiPolygon:
@@ -220,9 +226,9 @@ def dissolve(cells: Sequence[str]) -> MultiPolygon:
 
 
 def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
-    """Return the (K, 2) lines in degrees between the (N,) mask's cells and the listed cells outside it.
-    Unlike the outline of `dissolve` they leave out the edge of the whole domain. An edge that crosses the
-    antimeridian is left out as well: two pixels of a drawing."""
+    """Return the (K, 2) lines in degrees between the (N,) mask's cells and the listed cells outside
+    it. Unlike the outline of `dissolve` they omit the edge of the domain. Edges across the
+    antimeridian, two pixels of a drawing, are omitted as well."""
     edges = [np.round(edge, 7) for edge in edges_between(cells, mask)]
     edges = [edge for edge in edges if float(np.ptp(edge[:, 0])) < 180.0]
     if not edges:
@@ -232,21 +238,24 @@ def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.
 
 
 def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> MultiPolygon:
-    """Simplify an outline in WGS 84 degrees, for drawing only: dropped vertices lie at most `tolerance`
-    degrees off, which is doubled until at most `max_vertices` remain, since outlines travel to the browser
-    with every message. More remain where islands and holes need them, of which each keeps at least a
-    triangle. Of very many islands only the largest remain."""
+    """Simplify an outline in WGS 84 degrees, for drawing only.
+
+    Dropped vertices are at most `tolerance` degrees off. The tolerance is doubled until at most
+    `max_vertices` remain, since every message to the browser contains the outline. Islands and
+    holes keep at least a triangle each, even above the limit. Of very many islands only the largest
+    remain.
+    """
     islands = sorted(shape.geoms, key=lambda part: part.area, reverse=True)
     largest = MultiPolygon(islands[: max(1, max_vertices // 8)])
     while True:
-        drawn = multipolygon(shapely.simplify(largest, tolerance, preserve_topology=True))
-        if shapely.get_num_coordinates(drawn) <= max_vertices or tolerance > 360.0:
-            return drawn
+        outline = multipolygon(shapely.simplify(largest, tolerance, preserve_topology=True))
+        if shapely.get_num_coordinates(outline) <= max_vertices or tolerance > 360.0:
+            return outline
         tolerance *= 2.0
 
 
 def multipolygon(shape: BaseGeometry) -> MultiPolygon:
-    """Take the polygons out of any geometry, right-hand rule; lines and points are dropped."""
+    """Return the polygons of any geometry by the right-hand rule, without lines and points."""
     parts: list[Any] = []
     for part in shapely.get_parts(shape):
         if isinstance(part, Polygon):
@@ -268,14 +277,28 @@ def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
 
 
 def rings(shape: MultiPolygon) -> list[NDArray[np.float64]]:
-    """List every (K, 2) ring of some polygons, outer and inner, closed, in degrees."""
+    """List every ring of some polygons, outer and inner, as (K, 2) lines in degrees: closed, but
+    open along the antimeridian, where a region is cut and does not end (RFC 7946, 3.1.9)."""
     return [
-        np.asarray(ring.coords)[:, :2] for part in shape.geoms for ring in (part.exterior, *part.interiors)
+        line
+        for part in shape.geoms
+        for ring in (part.exterior, *part.interiors)
+        for line in _open(np.asarray(ring.coords)[:, :2])
     ]
 
 
+def _open(ring: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """The lines that remain of a closed ring (K, 2) without its edges along the antimeridian."""
+    (along,) = np.nonzero((np.abs(ring[:-1, 0]) == 180.0) & (np.abs(ring[1:, 0]) == 180.0))
+    if not along.size:
+        return [ring]
+    begun = np.roll(ring[:-1], -along[0] - 1, axis=0)
+    return [line for line in np.split(begun, along[1:] - along[0]) if len(line) > 1]
+
+
 def _multi(polygons: list[list[NDArray[np.float64]]]) -> MultiPolygon:
-    """Polygons as one MultiPolygon, cut where longitudes jump at the antimeridian (RFC 7946, 3.1.9)."""
+    """Polygons as one MultiPolygon, cut where longitudes jump at the antimeridian (RFC 7946,
+    3.1.9)."""
     parts: list[Polygon] = []
     for polygon in polygons:
         if max(float(np.abs(np.diff(ring[:, 0])).max()) for ring in polygon) <= 180.0:
@@ -284,42 +307,44 @@ def _multi(polygons: list[list[NDArray[np.float64]]]) -> MultiPolygon:
         unrolled = [
             np.column_stack([np.where(r[:, 0] < 0, r[:, 0] + 360.0, r[:, 0]), r[:, 1]]) for r in polygon
         ]
-        whole = Polygon(unrolled[0], unrolled[1:])
-        east = whole.intersection(box(0.0, -90.0, 180.0, 90.0))
+        joined = Polygon(unrolled[0], unrolled[1:])
+        east = joined.intersection(box(0.0, -90.0, 180.0, 90.0))
         west = shapely.transform(
-            whole.intersection(box(180.0, -90.0, 360.0, 90.0)), lambda xy: xy - np.array([360.0, 0.0])
+            joined.intersection(box(180.0, -90.0, 360.0, 90.0)), lambda xy: xy - np.array([360.0, 0.0])
         )
         parts += [*multipolygon(east).geoms, *multipolygon(west).geoms]
     return multipolygon(MultiPolygon(parts))
 
 
 def cells_inside(shape: MultiPolygon, resolution: int, progress: Progress = silent) -> set[str]:
-    """Find the cells (H3 `resolution` 0 to 15) whose centre lies in a valid region of WGS 84 degrees within
-    longitudes -180 to 180; edges are straight in degrees. `progress` is called several times a second; what
-    it raises ends the work. H3 tests each cell of a polygon's bounding box against each vertex. Where that is
-    much, the bounding box is filled tile by tile, and the centres are tested with GEOS's prepared polygons,
-    which look only at the edges that a centre's parallel meets. Both rules agree but for centres within
-    rounding of an edge."""
+    """Find the cells (H3 `resolution` 0 to 15) with their centre in a valid region.
+
+    The region is in WGS 84 degrees within longitudes -180 to 180; edges are straight in degrees.
+    `progress` is called several times a second; an exception from it ends the work. H3 tests each
+    cell of a polygon's bounding box against each vertex. For large products the bounding box is
+    filled tile by tile, and GEOS's prepared polygons test the centres, by the edges on a centre's
+    parallel alone. Both rules agree except for centres within rounding of an edge.
+    """
     cells: set[str] = set()
     pieces = _narrow_pieces(shape)
     effort = [shapely.get_num_coordinates(piece) + box_cells(piece, resolution) for piece in pieces]
-    done, total = 0.0, math.fsum(effort) or 1.0
-    for piece, own in zip(pieces, effort, strict=True):
-        start = done / total
+    finished, total = 0.0, math.fsum(effort) or 1.0
+    for piece, work in zip(pieces, effort, strict=True):
+        start = finished / total
         if shapely.get_num_coordinates(piece) * box_cells(piece, resolution) <= FEW:
             rings = [np.asarray(ring.coords) for ring in (piece.exterior, *piece.interiors)]
             cells |= fill(rings, resolution)
         else:
-            for share, found in _tested(piece, resolution):
-                cells |= found
-                progress(start + share * own / total, "Filling the outline with hexagons")
-        done += own
-        progress(done / total, "Filling the outline with hexagons")
+            for share, tile_cells in _tested(piece, resolution):
+                cells |= tile_cells
+                progress(start + share * work / total, "Filling the outline with hexagons")
+        finished += work
+        progress(finished / total, "Filling the outline with hexagons")
     return cells
 
 
 def expected_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
-    """Estimate how many cells a shape in WGS 84 degrees holds: its area by the average area of a cell."""
+    """Estimate the number of cells in a shape in WGS 84 degrees by the average area of a cell."""
 
     def equal_area(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         lon, lat = np.radians(lonlat.T)
@@ -329,8 +354,7 @@ def expected_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
 
 
 def box_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
-    """Estimate how many cells the bounding boxes of a shape's polygons hold, about right for boxes of
-    many."""
+    """Estimate the number of cells in the bounding boxes of a shape's polygons, for large boxes."""
     bounds = np.atleast_2d(shapely.bounds(shapely.get_parts(shape)))
     west, south, east, north = np.radians(bounds).T
     area = EARTH_RADIUS**2 * np.sum((east - west) * (np.sin(north) - np.sin(south)))
@@ -338,7 +362,7 @@ def box_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
 
 
 def _tested(piece: Polygon, resolution: int) -> Iterator[tuple[float, set[str]]]:
-    """The share done so far and more cells of one polygon."""
+    """Yield the finished share and further cells of one polygon."""
     shapely.prepare(piece)
     west, south, east, north = piece.bounds
     tiles = max(1, math.ceil(math.sqrt(box_cells(piece, resolution) / _IN_A_TILE)))
@@ -357,13 +381,14 @@ def _tested(piece: Polygon, resolution: int) -> Iterator[tuple[float, set[str]]]
             continue
         candidates = sorted(fill([np.asarray(tile.exterior.coords)], resolution))
         for first in range(0, len(candidates), _AT_ONCE):
-            some = candidates[first : first + _AT_ONCE]
-            inside = shapely.contains_xy(piece, centres(some))
-            yield share, {cell for cell, lies in zip(some, inside.tolist(), strict=True) if lies}
+            part = candidates[first : first + _AT_ONCE]
+            inside = shapely.contains_xy(piece, centres(part))
+            yield share, {cell for cell, contained in zip(part, inside.tolist(), strict=True) if contained}
 
 
 def _narrow_pieces(shape: MultiPolygon) -> list[Polygon]:
-    """Polygons less than 180 degrees wide, since H3 reads wider ones as crossing the antimeridian."""
+    """Polygons less than 180 degrees wide, since H3 reads wider ones as crossing the
+    antimeridian."""
     west, _, east, _ = shape.bounds
     if east - west < 180.0:
         return list(shape.geoms)

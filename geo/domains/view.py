@@ -12,14 +12,14 @@ from geo.domains.hexagons import EARTH_RADIUS
 _WORLD = 512  # pixels of the world's width at zoom 0 in deck.gl
 _FILLED = 0.94  # share of the chart that the cells may fill
 _REACH = (3.0, 1.5)  # sides of the region that are kept left and right of, and above and below its middle
-_LEAST = 0.05  # degrees: a smaller region is surrounded as if it were so large
+_LEAST = 0.05  # degrees: least side of a region for its surroundings
 Box = tuple[float, float, float, float]  # west, south, east, north, degrees
 
 
 def fit(domain: Domain, width: int, height: int) -> tuple[float, float, float]:
-    """Place the first view of a map of so many pixels: longitude and latitude of its middle in degrees, and
-    the zoom of Web Mercator with 512-pixel tiles, as deck.gl counts; all cells are seen, also across the
-    antimeridian."""
+    """Return the first view of a map of `width` by `height` pixels, which shows all cells, also
+    across the antimeridian: longitude and latitude of its middle in degrees, and the zoom of Web
+    Mercator with 512-pixel tiles, as in deck.gl."""
     lon, lat = domain.centres_lonlat.T
     origin = domain.middle[0]
     relative = (lon - origin + 180.0) % 360.0 - 180.0
@@ -37,8 +37,8 @@ def fit(domain: Domain, width: int, height: int) -> tuple[float, float, float]:
 
 
 def region_box(domain: Domain) -> Box:
-    """Return the box around a domain's cells: west, south, east, north in degrees; longitudes within 180 of
-    the domain's middle, so possibly beyond 180."""
+    """Return the box around a domain's cells: west, south, east, north in degrees; longitudes
+    within 180 of the domain's middle, so possibly beyond 180."""
     middle = domain.middle[0]
     lon, lat = domain.centres_lonlat.T
     lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
@@ -53,9 +53,8 @@ def region_box(domain: Domain) -> Box:
 
 
 def wide_box(region: Box) -> tuple[Box, float, float]:
-    """Return how far around a region anything is drawn: the box in degrees; the region's longer side in
-    degrees of latitude, at least 0.05, as if a smaller region were so large; degrees of longitude as long as
-    one of latitude there."""
+    """Return the extent of a region's surroundings: the box in degrees; the region's longer side in
+    degrees of latitude, at least 0.05; degrees of longitude as long as one of latitude there."""
     west, south, east, north = region
     middle = ((west + east) / 2, (south + north) / 2)
     stretch = 1.0 / math.cos(math.radians(min(85.0, abs(middle[1]))))

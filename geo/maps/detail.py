@@ -1,4 +1,4 @@
-"""What a map of very many cells shows zoomed out: dissolved regions, or means over the next coarser cells."""
+"""Zoomed-out maps of very many cells: dissolved regions, or means over the next coarser cells."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from geo.domains.domain import Domain
 from geo.domains.hexagons import multipolygon
 from geo.maps.painting import Painting
 
-FEWEST = 5_000  # cells of a map that is drawn in another way where one zooms out
-_CORNERS_PER_CELL = 1.0  # regions with more are so ragged that the cells are drawn as quickly
-_STEPS = 1e6  # of a coordinate as it travels: a tenth of a metre
+FEWEST = 5_000  # cells of a map with another zoomed-out form
+_CORNERS_PER_CELL = 1.0  # more ragged regions are not quicker to draw than cells
+_STEPS = 1e6  # of a degree in the tables: a tenth of a metre
 
 
 @dataclass(frozen=True, eq=False)
 class Parents:
     """The P next coarser cells of N cells of a domain."""
 
-    cells: tuple[str, ...]  # sorted; each has at least one cell of the domain below it
+    cells: tuple[str, ...]  # sorted parents of at least one cell of the domain
     of: NDArray[np.int64]  # (N,) position of each cell's parent in `cells`
-    # by position of parents that reach out of the domain, what of them lies in it, in degrees, longitudes in
-    # one piece across the antimeridian
+    # by position, the parts in the domain of parents that reach out of it, degrees, longitudes
+    # unbroken across the antimeridian
     edge: dict[int, shapely.MultiPolygon]
 
 
@@ -37,38 +37,38 @@ class Parents:
 def parents_of(cells: tuple[str, ...]) -> Parents:
     """Find the next coarser cells of N unique cells of one resolution, from 1 on."""
     names, of = np.unique(np.array(hexagons.parents(cells)), return_inverse=True)
-    known = set(cells)
+    inside = set(cells)
     edge = {}
     for position, parent in enumerate(names.tolist()):
         below = hexagons.children(parent)
-        if not known.issuperset(below):
-            absent = [cell for cell in (*below, *hexagons.ring_around(below, 1)) if cell not in known]
-            whole = shapely.Polygon(_one_piece(hexagons.boundary(parent)))
-            middle = float(whole.centroid.x)
+        if not inside.issuperset(below):
+            absent = [cell for cell in (*below, *hexagons.ring_around(below, 1)) if cell not in inside]
+            hexagon = shapely.Polygon(_one_piece(hexagons.boundary(parent)))
+            middle = float(hexagon.centroid.x)
             beyond = [shapely.Polygon(_one_piece(hexagons.boundary(cell), middle)) for cell in absent]
-            edge[position] = multipolygon(whole.difference(shapely.union_all(beyond)))
+            edge[position] = multipolygon(hexagon.difference(shapely.union_all(beyond)))
     return Parents(tuple(names.tolist()), of.astype(np.int64), edge)
 
 
 def means_over(
     parents: Parents, values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the (P,) means of (N,) values over the next coarser cells, NaN where none is left, and the (P,)
-    numbers of cells each is of. Each cell of the domain counts once; cells outside it and NaN count nothing.
-    Raise `ValueError` if there is not one value for each cell."""
+    """Return the (P,) means of (N,) values over the next coarser cells, NaN without a value, and
+    the (P,) numbers of averaged cells. Cells outside the domain and NaN do not count. Raise
+    `ValueError` if there is not one value for each cell."""
     if values.shape != parents.of.shape:
         raise ValueError(f"there are {values.size} values for {parents.of.size} cells.")
-    given = np.isfinite(values)
+    finite = np.isfinite(values)
     size = len(parents.cells)
-    counts = np.bincount(parents.of[given], minlength=size)
-    sums = np.bincount(parents.of[given], weights=values[given], minlength=size)
+    counts = np.bincount(parents.of[finite], minlength=size)
+    sums = np.bincount(parents.of[finite], weights=values[finite], minlength=size)
     means = np.full(size, np.nan)
     return np.divide(sums, counts, out=means, where=counts > 0), counts.astype(np.int64)
 
 
 def averaged(painting: Painting, parents: Parents) -> Painting | None:
-    """Paint the means of a continuous painting over the next coarser cells in the same classes; tooltips say
-    of how many cells each mean is. None where a mean says nothing."""
+    """Paint the means of a continuous painting over the next coarser cells in the same classes;
+    tooltips give the number of averaged cells. None for a painting without means."""
     if painting.values is None or painting.again is None:
         return None
     means, counts = means_over(parents, painting.values)
@@ -82,26 +82,29 @@ def averaged(painting: Painting, parents: Parents) -> Painting | None:
 
 
 def regions(domain: Domain, painting: Painting) -> list[tuple[int, list[NDArray[np.float64]]]] | None:
-    """Dissolve the cells of each class into (class, rings): (K, 2) rings, the outer one first, then holes,
-    closed, degrees, longitudes in one piece across the antimeridian. None where they would take as long to
-    draw as the cells."""
+    """Dissolve the cells of each class into (class, rings): (K, 2) rings, the outer one first, then
+    holes, closed, degrees, longitudes unbroken across the antimeridian. None if they would take as
+    long to draw as the cells."""
     cells = np.array(domain.cells)
-    found = [
+    polygons = [
         (number, [_one_piece(ring, float(polygon[0][0, 0])) for ring in polygon])
         for number in np.unique(painting.classes).tolist()
         for polygon in hexagons.outlines(cells[painting.classes == number].tolist())
     ]
-    corners = sum(len(ring) for _, polygon in found for ring in polygon)
-    return found if corners <= _CORNERS_PER_CELL * domain.size else None
+    corners = sum(len(ring) for _, polygon in polygons for ring in polygon)
+    return polygons if corners <= _CORNERS_PER_CELL * domain.size else None
 
 
 def zoomed_out(
     domain: Domain, paintings: Sequence[Painting | None]
 ) -> tuple[list[dict[str, Any] | None], dict[str, pd.DataFrame]]:
-    """Make what the panes of a scene show where a cell is hardly larger than a pixel. Each pane has its
-    `kind` "regions" or "means", and the `notes` of means, or None where it stays as it is. Tables are
-    `parents` with the cells, and classes and notes by pane number; and `rings` and `corners` of polygons,
-    those of regions with the number of their pane in the name. Nothing for a map of few cells."""
+    """Make the form of a scene's panes at zooms where cells are about as small as pixels.
+
+    A pane gets its `kind` "regions" or "means", and the `notes` of means, or None if its form does
+    not change. The table `parents` has the cells, and classes and notes by pane number; `rings` and
+    `corners` have polygons, those of regions with the number of their pane in the name. A map of
+    few cells has none of these.
+    """
     panes: list[dict[str, Any] | None] = [None] * len(paintings)
     tables: dict[str, pd.DataFrame] = {}
     if domain.size < FEWEST:
@@ -129,7 +132,8 @@ def zoomed_out(
 
 
 def _packed(name: str, polygons: Iterable[tuple[int, list[NDArray[np.float64]]]]) -> dict[str, pd.DataFrame]:
-    """Rings, each with its owner and whether it is a hole; all corners in millionths of a degree."""
+    """Rings, each with its owner and whether it is a hole; all corners in millionths of a
+    degree."""
     rings = [(owner, at > 0, ring) for owner, polygon in polygons for at, ring in enumerate(polygon)]
     corners = np.concatenate([np.empty((0, 2)), *(ring for *_, ring in rings)])
     whole = np.rint(corners * _STEPS).astype(np.int32)
@@ -150,7 +154,8 @@ def _rings(polygon: shapely.Polygon) -> list[NDArray[np.float64]]:
 
 
 def _one_piece(ring: NDArray[np.float64], near: float | None = None) -> NDArray[np.float64]:
-    """A ring without jumps of longitude, its first corner less than half around the globe from `near`."""
+    """A ring without jumps of longitude, its first corner less than half around the globe from
+    `near`."""
     start = float(ring[0, 0]) if near is None else near
     first = ring[0, 0] - 360.0 * np.round((ring[0, 0] - start) / 360.0)
     unrolled = np.unwrap(ring[:, 0], period=360.0)

@@ -1,7 +1,8 @@
 """The pydeck maps that Streamlit pages draw, and what pages need to know about them.
 
-Nothing outside the machine is asked by default: the ground is blank and only the public region's outline
-is drawn. A basemap is a choice (`basemap=True`) and makes the reader's browser contact `BASEMAP_HOST`.
+Nothing outside the machine is asked by default: the ground is blank and only the public region's
+outline is drawn. A basemap is a choice (`basemap=True`) and makes the reader's browser contact
+`BASEMAP_HOST`.
 """
 
 from __future__ import annotations
@@ -46,10 +47,11 @@ class _CompactDeck(pydeck.Deck):  # type: ignore[misc]  # pydeck has no types
 
 
 def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
-    """Draw one pane of a linked map as a separate map; tooltips of a private pane say that it is private.
+    """Draw one pane of a linked map as a separate map; tooltips of a private pane say that it is
+    private.
 
-    Layer ids are "cells" and the names of the pane's lines. The page adds the watermark of a private pane: a
-    chart cannot hold text over the map without fetching a font atlas."""
+    Layer ids are "cells" and the names of the pane's lines. The page adds the watermark of a
+    private pane: a chart cannot hold text over the map without fetching a font atlas."""
     painting = pane.worded
     layers = [] if painting is None else [_painted(domain, painting, "cells", look)]
     theme = look.get("theme", "light")
@@ -63,15 +65,17 @@ def boundaries_deck(
     baseline: NDArray[np.bool_] | None = None,
     **look: Unpack[Look],
 ) -> pydeck.Deck:
-    """Draw `boundary_lines` of released (N,) sets, one per path, on a separate map, with the non-private
-    `baseline` set, which only a curator's page may give. Layer ids "path-0", "path-1", ... and "baseline"."""
+    """Draw `boundary_lines` of released (N,) sets, one per path, on a separate map, with the
+    non-private `baseline` set on a curator's page only. Layer ids "path-0", "path-1",
+    ... and "baseline"."""
     theme = look.get("theme", "light")
     lines = boundary_lines(domain, path_sets, baseline)
     return _deck(domain, [_drawn(line, theme) for line in lines], look)
 
 
 def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> tuple[LegendEntry, ...]:
-    """Make the legend of `boundaries_deck` for so many paths; colours repeat after the fifth."""
+    """Make the legend of `boundaries_deck` for a number of paths; colours repeat after the
+    fifth."""
     first = (LegendEntry("non-private boundary (curator only)", colour("baseline", theme)),)
     lines = tuple(
         LegendEntry(f"private path {index + 1}", colour(path_role(index), theme)) for index in range(paths)
@@ -80,7 +84,7 @@ def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> 
 
 
 def cells_deck(domain: Domain, **look: Unpack[Look]) -> pydeck.Deck:
-    """Draw the domain's cells alone, their edges shown: layer id "cells"."""
+    """Draw the domain's cells with their edges: layer id "cells"."""
     theme = look.get("theme", "light")
     records = [{"h": cell, "n": "Hexagon of the public area"} for cell in domain.cells]
     cells = _hexagons("cells", records, rgb("cell", theme), look)
@@ -108,7 +112,7 @@ def _hexagons(name: str, records: list[dict[str, Any]], fill: Any, look: Look) -
         id=name,
         get_hexagon="h",
         get_fill_color=fill,
-        high_precision=True,  # the fast approximation leaves white specks between cells
+        high_precision=True,  # the fast approximation has white specks between cells
         extruded=False,
         stroked=False,
         pickable=True,
@@ -136,8 +140,8 @@ def _deck(domain: Domain, layers: list[pydeck.Layer], look: Look) -> pydeck.Deck
     theme, basemap = look.get("theme", "light"), look.get("basemap", False)
     longitude, latitude, zoom = fit(domain, look.get("width", 700), look.get("height", 500))
     outline = _paths(domain.drawn_outline)
-    # Without a provider Streamlit draws no map below, but only while map_style keeps pydeck's default: an
-    # explicit None makes it fetch a basemap after all.
+    # Without a provider Streamlit draws no basemap, but only with pydeck's default of map_style: an
+    # explicit None makes it fetch a basemap.
     ground = {"map_provider": "carto", "map_style": theme} if basemap else {"map_provider": None}
     return _CompactDeck(
         layers=[

@@ -1,4 +1,4 @@
-"""Scenes of the linked maps: panes under one camera, as the plain data that the map component takes."""
+"""Scenes of the linked maps: panes under one camera, as plain data for the map component."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ from geo.maps.detail import zoomed_out
 from geo.maps.painting import LegendEntry, Painting, as_baseline
 
 Mode = Literal["beside", "swipe", "toggle", "single"]
-_PANES: dict[Mode, tuple[int, int]] = {"single": (1, 1), "swipe": (2, 2), "toggle": (2, 2), "beside": (2, 4)}
+MOST_BESIDE = 9
+"""Most panes side by side: three rows of three."""
+_PANES: dict[Mode, tuple[int, int]] = {
+    "single": (1, 1),
+    "swipe": (2, 2),
+    "toggle": (2, 2),
+    "beside": (2, MOST_BESIDE),
+}
 STREETS_HOST = "basemaps.cartocdn.com"
 _STREETS = {
     theme: {
@@ -35,7 +42,7 @@ _AROUND: tuple[Role, ...] = ("water", "shore", "border")
 _BENEATH: tuple[Role, ...] = ("ground", "water", "shore", "border", "park", "building", "road", "rail")
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
-PLACE_ROLES: tuple[Role, ...] = CLASSES["field"][2:]  # of places by their values; the faintest are no dots
+PLACE_ROLES: tuple[Role, ...] = CLASSES["field"][2:]  # of places by value; dots need strong colours
 PLACE_CLASSES = len(PLACE_ROLES)
 
 
@@ -43,7 +50,7 @@ PLACE_CLASSES = len(PLACE_ROLES)
 class Line:
     """Lines of one colour, each (K, 2) in degrees."""
 
-    name: str  # its id in a scene
+    name: str  # id in a scene
     role: Role
     width: float  # pixels
     paths: Sequence[NDArray[np.float64]]
@@ -51,14 +58,17 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Pane:
-    """One of the maps of a scene. Raise `ValueError` where the baseline's boundary or places of observations
-    stand in a pane that is not private."""
+    """One of the maps of a scene.
 
-    title: str  # a few words that stand in its corner
+    Raise `ValueError` for the baseline's boundary, or places of observations, in a pane that is
+    not private.
+    """
+
+    title: str  # a few words in the corner of the pane
     painting: Painting | None = None  # its cells; None for a pane of lines only
-    private: bool = False  # anything of the baseline: a watermark stands over it, tooltips say so
+    private: bool = False  # has parts of the baseline: a watermark and the tooltips say so
     lines: Sequence[Line] = field(default=())  # drawn over the cells
-    word: str = ""  # what tooltips call it; "Released" or "Private baseline" without one
+    word: str = ""  # first word of tooltips; by default "Released" or "Private baseline"
     # (K, 2) degrees: dots over the cells, only in a private pane
     points: Sequence[tuple[float, float]] | NDArray[np.float64] = ()
 
@@ -70,7 +80,7 @@ class Pane:
 
     @property
     def worded(self) -> Painting | None:
-        """The painting with the tooltips that its pane shows."""
+        """The painting with the tooltips of its pane."""
         if self.painting is None or not (self.word or self.private):
             return self.painting
         return as_baseline(self.painting, self.word or "Private baseline")
@@ -79,9 +89,9 @@ class Pane:
 def boundary_lines(
     domain: Domain, path_sets: Sequence[NDArray[np.bool_]], baseline: NDArray[np.bool_] | None = None
 ) -> tuple[Line, ...]:
-    """Draw boundary lines in the paper's manner: one per released (N,) set, between cells in and cells out
-    and not along the domain's edge, over a wide line of the non-private `baseline` set. Raise `ValueError`
-    where a set is not one boolean for each cell."""
+    """Draw boundary lines in the paper's manner: one for each released (N,) set, between cells in
+    and cells out and not along the domain's edge, over a wide line of the non-private `baseline`
+    set. Raise `ValueError` for a set that is not one boolean for each cell."""
     first = () if baseline is None else (_boundary(domain, "baseline", "baseline", 5.0, baseline),)
     paths = (_boundary(domain, f"path-{k}", path_role(k), 2.0, mask) for k, mask in enumerate(path_sets))
     return (*first, *paths)
@@ -106,30 +116,30 @@ def linked_scene(
     drawing: bool = False,
     basemap: tuple[Basemap, str] | None = None,
 ) -> dict[str, Any]:
-    """Make a scene of panes as plain data: `scene`, plain JSON, and `cells`, a table with one row per cell:
-    columns `cell` (uint64) and, for each pane with a painting, `class0`, `note0` and so on. With very many
-    cells also the tables and, in a pane's `far`, what it shows zoomed out: see `geo.maps.detail.zoomed_out`.
-    The mode "single" has one pane, "beside" two to four, the others two, else `ValueError`. A pane's private
-    painting has its tooltips reworded before anything leaves this function.
+    """Make a scene of panes as plain data: `scene`, plain JSON, and `cells`, a table with one row
+    per cell: columns `cell` (uint64) and, for each pane with a painting, `class0`, `note0` and so
+    on. A scene of very many cells has further tables and, in a pane's `far`, its zoomed-out form:
+    see `geo.maps.detail.zoomed_out`. The mode "single" has one pane, "beside" two to nine, the
+    other modes two; other numbers raise `ValueError`. Tooltips of private paintings are reworded
+    here.
 
-    `alt` is what a person who cannot see the map reads; the `legend` is shown over a map that fills the
-    screen, elsewhere the page shows it. With `streets` the reader's browser asks `STREETS_HOST` for pictures
-    of streets; `basemap` is a curator's map beneath the cells, with the address where the browser finds
-    its file. Public `layers` are drawn over the cells. With `drawing` a person may draw an outline, which the
-    component sends back."""
-    least, most = _PANES[mode]
-    if not least <= len(panes) <= most:
-        wanted = f"{least} to {most}" if least < most else f"{least}"
-        raise ValueError(f"a map drawn {mode!r} takes {wanted} panes, got {len(panes)}.")
+    `alt` is the text for readers who cannot see the map. The `legend` appears over a map that fills
+    the screen; elsewhere the page shows it. With `streets` the reader's browser gets pictures of
+    streets from `STREETS_HOST`; `basemap` is a curator's map beneath the cells, with the address of
+    its file for the browser. Public `layers` are drawn over the cells. With `drawing` the reader
+    may draw an outline, which the component sends back."""
+    _check_number_of_panes(mode, len(panes))
     cells = as_integers(domain.cells)
     columns: dict[str, NDArray[Any]] = {"cell": cells}
     paintings = [pane.worded for pane in panes]
-    drawn = [
+    pane_data = [
         _pane(pane, painting, number, domain, columns, theme)
         for number, (pane, painting) in enumerate(zip(panes, paintings, strict=True))
     ]
     far, tables = zoomed_out(domain, paintings)
-    drawn = [one | ({"far": what} if what else {}) for one, what in zip(drawn, far, strict=True)]
+    for data, distant in zip(pane_data, far, strict=True):
+        if distant:
+            data["far"] = distant
     outline = [*rings(domain.drawn_outline)]
     return {
         "scene": {
@@ -137,7 +147,7 @@ def linked_scene(
             "mode": mode,
             "area": sha256(cells.tobytes()).hexdigest()[:16],
             "spacing": domain.spacing,
-            "panes": drawn,
+            "panes": pane_data,
             "streets": _STREETS[theme] if streets else None,
             "basemap": _beneath(*basemap, theme) if basemap is not None and not streets else None,
             "key": [_entry(entry) for entry in legend],
@@ -153,6 +163,13 @@ def linked_scene(
     }
 
 
+def _check_number_of_panes(mode: Mode, number: int) -> None:
+    fewest, limit = _PANES[mode]
+    if not fewest <= number <= limit:
+        needed = f"{fewest} to {limit}" if fewest < limit else f"{fewest}"
+        raise ValueError(f"a map drawn {mode!r} takes {needed} panes, got {number}.")
+
+
 def places_scene(
     places: Sequence[tuple[float, float]],
     *,
@@ -162,14 +179,16 @@ def places_scene(
     height: int = 460,
     basemap: tuple[Basemap, str] | None = None,
 ) -> dict[str, Any]:
-    """Make a scene of places alone, before there is an area: one private pane over coast and names, as
-    `linked_scene` without cells. Places are (longitude, latitude) in degrees, for the curator's eyes only,
-    each coloured by its class, 0 to `PLACE_CLASSES` - 1; none for one colour. Nothing of it is kept anywhere.
+    """Make a scene of places without an area: one private pane over coast and names, in the form of
+    `linked_scene` without cells.
+
+    Places are (longitude, latitude) in degrees, for the curator only, coloured by their classes, 0
+    to `PLACE_CLASSES` - 1; without classes they have one colour. The scene is not cached.
     """
     box = box_of_places(places)
     pane = Pane("", private=True, points=places)
     no_cells: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
-    drawn = {
+    pane_data = {
         "id": "pane0",
         "title": pane.title,
         "private": True,
@@ -183,7 +202,7 @@ def places_scene(
             "area": sha256(np.asarray(box).tobytes()).hexdigest()[:16],
             "box": box,
             "spacing": 0.0,
-            "panes": [drawn],
+            "panes": [pane_data],
             "streets": None,
             "basemap": None if basemap is None else _beneath(*basemap, theme),
             "key": [],
@@ -196,8 +215,8 @@ def places_scene(
 
 
 def box_of_places(places: Sequence[tuple[float, float]]) -> Box:
-    """Return the box of a map of at least one place, for the same eyes as they are: a little wider than they
-    need, across the antimeridian in one piece, degrees."""
+    """Return the box of a map of at least one place, degrees: a little wider than the places, and
+    unbroken across the antimeridian. It is as private as the places."""
     lon, lat = np.asarray(places, dtype=np.float64).T
     lon = lon - 360.0 * np.round((lon - lon[0]) / 360.0)
     margin = max(0.01, 0.03 * float(max(np.ptp(lon), np.ptp(lat))))
@@ -227,7 +246,7 @@ def _pane(
     columns: dict[str, NDArray[Any]],
     theme: Theme,
 ) -> dict[str, Any]:
-    drawn: dict[str, Any] = {
+    data: dict[str, Any] = {
         "id": f"pane{number}",
         "title": pane.title,
         "private": pane.private,
@@ -235,15 +254,15 @@ def _pane(
         "lines": [_line(line, theme) for line in pane.lines],
     }
     if painting is None:
-        return drawn
+        return data
     if painting.classes.size != domain.size:
         raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
     codes, notes = pd.factorize(np.asarray(painting.notes, dtype=object))
     columns[f"class{number}"] = painting.classes.astype(np.uint8)
     columns[f"note{number}"] = codes.astype(np.uint32)
-    drawn["notes"] = notes.tolist()
-    drawn["classes"] = [{"colour": rgb(entry.role, theme)} for entry in painting.entries]
-    return drawn
+    data["notes"] = notes.tolist()
+    data["classes"] = [{"colour": rgb(entry.role, theme)} for entry in painting.entries]
+    return data
 
 
 def _beneath(basemap: Basemap, address: str, theme: Theme) -> dict[str, Any]:
@@ -262,10 +281,10 @@ def _points(
 ) -> dict[str, Any] | None:
     if not len(points):
         return None
-    made = {"places": np.round(np.asarray(points), _DECIMALS).tolist(), "colour": rgb("point", theme)}
+    data = {"places": np.round(np.asarray(points), _DECIMALS).tolist(), "colour": rgb("point", theme)}
     if classes:
-        made |= {"classes": list(classes), "palette": [rgb(role, theme) for role in PLACE_ROLES]}
-    return made
+        data |= {"classes": list(classes), "palette": [rgb(role, theme) for role in PLACE_ROLES]}
+    return data
 
 
 def _entry(entry: LegendEntry) -> dict[str, Any]:

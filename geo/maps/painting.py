@@ -1,7 +1,7 @@
-"""The painting of a map: each cell's class, the legend, and what a tooltip says; screen and print share it.
+"""The painting of a map, for screen and print: the class of each cell, the legend and the tooltips.
 
-A painting is made from released arrays only, except those named baseline or difference, which are for the
-curator's eyes. Tooltips repeat what was released and never what was measured.
+A painting is made from released arrays only, except those named baseline or difference, which are
+for the curator. Tooltips repeat released values and never measured ones.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from geo.measures import format_value, with_unit
 
 CLASSES_OF_A_FIELD = 7
 SHARE_LIMITS = (0.2, 0.4, 0.6, 0.8)
-"""Limits of the classes of probabilities, confidences, and vote fractions of more than five paths."""
+"""Limits of the classes of probabilities, confidences, and vote fractions of more than five
+paths."""
 CANNOT_TELL, NO_RECORDS = "cannot tell", "few or no records"
-FEW_RECORDS = "few records or none"  # what a tooltip says of these cells
+FEW_RECORDS = "few records or none"  # the tooltip of these cells
 
 
 @dataclass(frozen=True)
@@ -35,24 +36,24 @@ class Entry:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One line of a legend as drawn."""
+    """One line of a drawn legend."""
 
     label: str
     colour: str  # "#rrggbb"
-    cells: int | None = None  # number of cells of the class, where it is told
+    cells: int | None = None  # number of cells of the class, if the legend shows it
 
 
 @dataclass(frozen=True, eq=False)
 class Painting:
-    """The class of each of N cells, and the words that go with it."""
+    """The classes of N cells, and their words."""
 
     classes: NDArray[np.int64]  # (N,) index into `entries`
     entries: tuple[Entry, ...]  # in legend order
     notes: tuple[str, ...]  # N tooltip lines
     title: str  # for the legend's heading
-    # (N,) what a continuous painting was made from, so that means over larger hexagons say something
+    # (N,) values of a continuous painting, for means over larger hexagons
     values: NDArray[np.float64] | None = None
-    # paints such means, one for each of M larger hexagons, (M,), in the same classes and words
+    # paints (M,) such means of larger hexagons in the same classes and words
     again: Callable[[NDArray[np.float64]], Painting] | None = None
 
     def __post_init__(self) -> None:
@@ -65,7 +66,8 @@ class Painting:
 
 
 def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...]:
-    """Make the legend of a painting. Classes without a cell keep their line, so that legends do not jump."""
+    """Make the legend of a painting. Classes without a cell keep their line, so that the legend
+    does not jump."""
     counts = np.bincount(painting.classes, minlength=len(painting.entries))
     return tuple(
         LegendEntry(
@@ -80,7 +82,7 @@ def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...
 def paint_set(
     mask: ArrayLike, *, inside: str, outside: str, title: str, empty: ArrayLike | None = None
 ) -> Painting:
-    """Paint a released (N,) set; cells of few records or none (`empty`) are a class apart."""
+    """Paint a released (N,) set; cells of few records or none (`empty`) are a third class."""
     classes = np.where(_mask(mask), 0, 1)
     entries = [Entry(inside, "inside"), Entry(outside, "outside")]
     if empty is not None:
@@ -91,25 +93,27 @@ def paint_set(
 
 
 def paint_cells(count: int) -> Painting:
-    """Paint so many cells of a domain alike, before anything is known of them."""
+    """Paint the cells of a domain alike, before a release."""
     note = "Hexagon of the public area"
     return Painting(np.zeros(count, dtype=np.int64), (Entry(note, "cell"),), (note,) * count, "")
 
 
 def share_classes(share: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the class, 0 to 4, of each share in [0, 1], of any shape; a share at a limit is in the class
-    below it, as its label says."""
+    """Return the class, 0 to 4, of each share in [0, 1], of any shape; a share at a limit is in the
+    class below it, as its label says."""
     return np.asarray(np.searchsorted(SHARE_LIMITS, share - 1e-9), dtype=np.int64)
 
 
 def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Painting:
-    """Paint (N,) vote fractions, multiples of 1/L in [0, 1], of L released paths; `what` says what a cell is
-    when it is in. Up to five paths have a class for each count, more have classes of 20 %: nothing finer is
-    shown than L paths support, and one path is simply in or out. Raise `ValueError` for other fractions, or
-    without a path."""
+    """Paint (N,) vote fractions, multiples of 1/L in [0, 1], of L released paths.
+
+    `what` describes a cell in the set. Up to five paths have a class for each count, more paths
+    classes of 20 %, since L paths support nothing finer; one path has the classes in and out. Raise
+    `ValueError` for other fractions, or without a path.
+    """
     fraction = np.asarray(votes, dtype=np.float64)
     if paths < 1 or fraction.ndim != 1 or not np.all((fraction >= 0) & (fraction <= 1)):
-        raise ValueError("vote fractions must lie in [0, 1] and come from at least one path.")
+        raise ValueError("vote fractions must be in [0, 1] and come from at least one path.")
     if paths == 1:
         return paint_set(fraction >= 0.5, inside=what, outside=f"not {what}", title=title)
     counts = np.rint(fraction * paths).astype(np.int64)
@@ -128,8 +132,9 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
 def paint_three_way(
     ways: ArrayLike, *, threshold: str, title: str, empty: ArrayLike | None = None
 ) -> Painting:
-    """Paint (N,) classes: what is surely above (1), surely at most the threshold (-1), and cannot be told
-    (0). Cells of few records or none (`empty`) are sure of nothing. Raise `ValueError` for other classes."""
+    """Paint (N,) classes: surely above (1), surely at most the threshold (-1), and undecided (0).
+    Cells of few records or none (`empty`) are a fourth class. Raise `ValueError` for other
+    classes."""
     way = np.asarray(ways)
     if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
         raise ValueError("three-way classes are +1 (above), 0 (cannot tell) and -1 (below).")
@@ -155,20 +160,22 @@ def paint_field(
     breaks: Sequence[float] | None = None,
     threshold: float | None = None,
 ) -> Painting:
-    """Paint (N,) released values in classes between increasing `breaks`, by `field_breaks` without them. Give
-    a release's breaks to the map beside it as well, so that both have one legend. Raise `ValueError` if a
-    value is not finite, or the breaks do not increase or are too many."""
+    """Paint (N,) released values in classes between increasing `breaks`, by default `field_breaks`.
+
+    Maps side by side need the same breaks to have one legend. Raise `ValueError` if a value is not
+    finite, or the breaks do not increase or are too many.
+    """
     field = np.asarray(values, dtype=np.float64)
     if field.ndim != 1 or not np.all(np.isfinite(field)):
         raise ValueError("a field must be a finite value for each cell.")
     limits = list(field_breaks(field, threshold) if breaks is None else breaks)
     if len(limits) >= CLASSES_OF_A_FIELD or any(a >= b for a, b in pairwise(limits)):
         raise ValueError(f"breaks must increase and be at most {CLASSES_OF_A_FIELD - 1}.")
-    written = [with_unit(f"{limit:,.12g}", unit) for limit in limits]
+    texts = [with_unit(f"{limit:,.12g}", unit) for limit in limits]
     labels = [
-        f"below {written[0]}" if written else "all cells",
-        *[f"{low} to {high}" for low, high in pairwise(written)],
-        *([f"{written[-1]} and more"] if written else []),
+        f"below {texts[0]}" if texts else "all cells",
+        *[f"{low} to {high}" for low, high in pairwise(texts)],
+        *([f"{texts[-1]} and more"] if texts else []),
     ]
     entries = tuple(
         Entry(label, role) for label, role in zip(labels, steps("field", len(labels)), strict=True)
@@ -197,27 +204,27 @@ def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) ->
 
 
 def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:
-    """Reword the tooltips of a painting that is not of a release; `word` is what they call it."""
+    """Reword the tooltips of a painting without a release; they begin with `word`."""
     notes = tuple(note.replace("Released:", f"{word}:", 1) for note in painting.notes)
     again = painting.again
     return replace(painting, notes=notes, again=again and (lambda means: as_baseline(again(means), word)))
 
 
 def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[float, ...]:
-    """Choose at most six limits of the classes of (N,) values, with about equally many cells between them.
-    Each is rounded to a power of ten between a hundredth and a tenth of the field's range, in as many digits
-    as that takes. A threshold, unrounded, replaces the limit nearest to it, so that the map shows where it is
-    crossed."""
+    """Choose at most six limits of the classes of (N,) values, with about equally many cells
+    between them. Limits are rounded to a power of ten between a hundredth and a tenth of the
+    field's range. A threshold, unrounded, replaces the limit nearest to
+    it, so that the map shows where it is crossed."""
     field = np.asarray(values, dtype=np.float64)
     field = field[np.isfinite(field)]
     if field.size == 0:
         return ()
-    wanted = np.quantile(field, np.arange(1, CLASSES_OF_A_FIELD) / CLASSES_OF_A_FIELD)
+    candidates = np.quantile(field, np.arange(1, CLASSES_OF_A_FIELD) / CLASSES_OF_A_FIELD)
     reach = float(field.max() - field.min())
     if reach > 0:
         digits = 1 - math.floor(math.log10(reach))
-        wanted = np.unique([round(limit, digits) for limit in wanted.tolist()])
-    limits = [limit for limit in np.unique(wanted).tolist() if field.min() < limit <= field.max()]
+        candidates = np.unique([round(limit, digits) for limit in candidates.tolist()])
+    limits = [limit for limit in np.unique(candidates).tolist() if field.min() < limit <= field.max()]
     if threshold is not None and math.isfinite(threshold):
         nearest = min(range(len(limits)), key=lambda k: abs(limits[k] - threshold), default=None)
         limits = [limit for k, limit in enumerate(limits) if k != nearest] + [float(threshold)]
@@ -236,9 +243,11 @@ def _spread(notes: Sequence[str], classes: NDArray[np.int64]) -> tuple[str, ...]
 
 
 def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str, averaged: bool = True) -> Painting:
-    """Paint (N,) probabilities or confidences in [0, 1] in classes of 20 %; `what` says what they are of,
-    `word` what they are, in tooltips, and `averaged` whether a mean of several cells says something, as it
-    does of probabilities. Raise `ValueError` for other shares."""
+    """Paint (N,) probabilities or confidences in [0, 1] in classes of 20 %.
+
+    In tooltips `what` names the event and `word` the kind of share. `averaged` shares, such as
+    probabilities, have means over several cells. Raise `ValueError` for other shares.
+    """
     share = np.asarray(shares, dtype=np.float64)
     if share.ndim != 1 or not np.all((share >= 0) & (share <= 1)):
         raise ValueError("shares must be one number in [0, 1] for each cell.")
@@ -253,7 +262,7 @@ def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str, average
 
 
 def _per_cent(share: float) -> str:
-    """A share to the nearest per cent, never quite none or all unless it is."""
+    """A share to the nearest per cent; only exact shares are 0 % or 100 %."""
     if share in (0.0, 1.0):
         return f"{share * 100:.0f} %"
     return "under 1 %" if share < 0.005 else "over 99 %" if share > 0.995 else f"{share * 100:.0f} %"
