@@ -15,14 +15,23 @@ from typing import Any
 
 _OFFERED = {
     "AskedPath": "hexcursion.door.released",
+    "BudgetExceeded": "hexcursion.ledger.errors",
     "BundleError": "hexcursion.bundle",
+    "Cancelled": "hexcursion.errors",
     "Comparison": "hexcursion.comparing.run",
     "CuratorWarning": "hexcursion.door.library",
+    "HexcursionError": "hexcursion.errors",
+    "LowAgreement": "hexcursion.releasing.release_guard",
+    "NoBudget": "hexcursion.ledger.errors",
     "Planned": "hexcursion.door.pipeline",
     "Released": "hexcursion.door.released",
+    "ReleasedAtlas": "hexcursion.door.released_atlas",
+    "RequestTaken": "hexcursion.ledger.errors",
+    "RowsDropped": "hexcursion.project.model",
     "Unreleased": "hexcursion.ledger.errors",
     "WorkflowError": "hexcursion.errors",
     "compare": "hexcursion.door.library",
+    "open_atlas": "hexcursion.door.released_atlas",
     "open_bundle": "hexcursion.door.released",
     "plan": "hexcursion.door.library",
     "publish": "hexcursion.door.library",
@@ -30,9 +39,31 @@ _OFFERED = {
 }
 
 __all__ = [
-    "AskedPath", "BundleError", "Comparison", "CuratorWarning", "Planned", "Released", "Unreleased",
-    "WorkflowError", "__version__", "compare", "open_bundle", "plan", "publish", "release", "settings",
-]  # fmt: skip
+    "AskedPath",
+    "BudgetExceeded",
+    "BundleError",
+    "Cancelled",
+    "Comparison",
+    "CuratorWarning",
+    "HexcursionError",
+    "LowAgreement",
+    "NoBudget",
+    "Planned",
+    "Released",
+    "ReleasedAtlas",
+    "RequestTaken",
+    "RowsDropped",
+    "Unreleased",
+    "WorkflowError",
+    "__version__",
+    "compare",
+    "open_atlas",
+    "open_bundle",
+    "plan",
+    "publish",
+    "release",
+    "settings",
+]
 
 
 NEEDS_POSIX = (

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from dpgp_core.errors import HexcursionError
 
+__all__ = ["Cancelled", "HexcursionError", "Report", "WorkflowError"]
+
 
 class WorkflowError(HexcursionError, ValueError):
     """Something in the settings or the data stops the work; the text says what to do about it."""

@@ -10,7 +10,7 @@ from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.mechanisms.design import Protects, Unit
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import Relation
-from hexcursion.words import UnitWord, one_in, plural, share, slack, surest, times
+from hexcursion.words import PUBLISHERS, UnitWord, guess_words, one_in, plural, slack, times
 
 # With a chance of failure above this a guarantee is not worth the name.
 USELESS_DELTA = 0.01
@@ -40,11 +40,11 @@ def epsilon_sentence(
     chance: float | None = None,
     owner: Mapping[str, Any] | None = None,
 ) -> str:
-    """What epsilon promises, as odds and as an attacker's chance of guessing right.
+    """What epsilon promises, as odds and as what becomes of a guess.
 
-    `chance` is that of `surest` where more is known than epsilon and delta. With a delta of at least one in
-    the number of records `n` a whole record may be published: then no chance is said, because it would be
-    about luck. `owner` is that of a stated guarantee.
+    `chance` is that of `surest`: None, which says nothing of a guess, before there is a design. With a delta
+    of at least one in the number of records `n` a whole record may be published: then no chance is said,
+    because it would be about luck. `owner` is that of a stated guarantee.
     """
     change = "Exchanging" if relation == "replace-one" else "Adding or removing"
     if owner is not None and relation == "add-or-remove":
@@ -56,12 +56,8 @@ def epsilon_sentence(
     )
     if n is not None and n * delta >= 1.0:
         text += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
-    else:
-        right = share(surest(epsilon, delta, relation) if chance is None else chance)
-        text += (
-            f" Someone who gave a claim about that {one} even odds and sees what is published guesses "
-            f"right with a chance of at most {right}."
-        )
+    elif chance is not None:
+        text += f" {guess_words(chance, one)}."
     return f"{text} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else text
 
 
@@ -75,11 +71,11 @@ def protected_text(
     protects: Protects = "values and places",
     relation: Relation = "replace-one",
     *,
-    counted: bool = False,
+    values: int = 1,
     owner: Mapping[str, Any] | None = None,
 ) -> str:
     """What the guarantee covers, in one sentence; `owner` is that of a stated guarantee. Where n is no public
-    number it is only about so many. Records that are `counted` have no value."""
+    number it is only about so many. A record has so many `values`; one that is counted has none."""
     among = "among" if relation == "replace-one" else "among about"
     if unit == "cell":
         place = ", and which hexagon it is" if protects == "values and places" else ""
@@ -90,7 +86,7 @@ def protected_text(
         )
     if owner is not None and owner["records"] > 1:
         apart = ", no two of them in one hexagon" if owner["apart"] else ""
-        hidden, end = "the places" if counted else "the values and the places", ""
+        hidden, end = "the values and the places" if values else "the places", ""
         if protects == "values":
             hidden, end = "the values", " Their places are public."
         return (
@@ -98,9 +94,14 @@ def protected_text(
             f"{owner['records']:,}{apart}, {among} {plural(n, unit_word)}.{end}"
         )
     if protects == "values":
-        return f"One {unit_word}: its value, {among} {plural(n, unit_word)}. Its place is public."
-    hidden = "its place" if counted else "its value and its place"
+        return f"One {unit_word}: {of_record(values)}, {among} {plural(n, unit_word)}. Its place is public."
+    hidden = f"{of_record(values)} and its place" if values else "its place"
     return f"One {unit_word}: {hidden}, {among} {plural(n, unit_word)}."
+
+
+def of_record(values: int) -> str:
+    """What so many values of one record are called: at least one."""
+    return "its value" if values == 1 else "its values"
 
 
 def hidden_words(neighbours: Neighbours) -> str:
@@ -120,18 +121,15 @@ def not_protected_texts(
     *,
     each_row: bool = False,
     owner: Mapping[str, Any] | None = None,
-    earlier: bool = False,
 ) -> tuple[str, ...]:
     """What the guarantee does not cover, one sentence each; `each_row`: equal rows are records of their
-    own; `earlier`: as an earlier version said it."""
+    own."""
     noun = "non-empty cells" if unit == "cell" else plural(2, unit_word).removeprefix("2 ")
-    shared = ["Facts about the whole area that remain the same whichever single record is exchanged."]
+    shared = [OF_THE_AREA, IN_EARLIER, UNMADE if relation == "replace-one" else UNMADE_FOR_NONE]
     if protects == "values":
         shared.insert(0, f"The places of the {noun} are treated as public.")
     if relation == "replace-one":
         shared.insert(0, f"The number of {noun} is treated as public.")
-    if not earlier:
-        shared += [IN_EARLIER, UNMADE if relation == "replace-one" else UNMADE_FOR_NONE]
     if unit == "cell":
         return (
             "A single observation is protected only as part of its hexagon's record.",
@@ -149,18 +147,29 @@ def not_protected_texts(
     return (person, *([again] if each_row else []), *shared)
 
 
+OF_THE_AREA = "It does not hide what is true of the area as a whole."
 IN_EARLIER = "That some records were in an earlier release: receipt and budget tell it."
 UNMADE = (
     "That a record had a map refused: the only one in the area, one without a logarithm, an identifier used "
-    "twice."
+    "twice, one too many left out."
 )
-UNMADE_FOR_NONE = "That a map is refused because no record lies in the area."
+UNMADE_FOR_NONE = "That a map is refused because no record lies in the area, or too many are left out."
 LINES = ": see the group lines."
 
 
 def limits(statement: Mapping[str, Any]) -> list[str]:
-    """What the guarantee of a statement does not cover, for a page on which its group lines do not stand."""
-    return [text.replace(LINES, ".") for text in statement["guarantee"]["not_protected"]]
+    """What the guarantee of a statement does not cover, for a page on which its group lines do not stand, and
+    what it takes from the publisher."""
+    guarantee = statement["guarantee"]
+    told = [text.replace(LINES, ".") for text in guarantee["not_protected"]]
+    if (owner := guarantee.get("owner")) is None:
+        record = (
+            "the median of one hexagon" if guarantee["unit"] == "cell" else f"one {guarantee['unit_word']}"
+        )
+        return [*told, f"That a record is {record}: {PUBLISHERS}."]
+    apart = ", no two of them in one hexagon" if owner["apart"] and owner["records"] > 1 else ""
+    used = f"That at most {plural(owner['records'], 'row')} of each {owner['word']} were used{apart}"
+    return [*told, f"{used}: {PUBLISHERS}."]
 
 
 def group_sentence(records: int, epsilon: float, delta: float, unit_word: UnitWord) -> str:

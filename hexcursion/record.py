@@ -1,4 +1,5 @@
-"""The release: released paths and the facts that travel with them; nothing private by construction."""
+"""The release: released paths and the facts that travel with them; nothing private by
+construction."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.public_numbers import BaselineField, Covariates, Exposure
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
+from hexcursion.settings.derived import Derived
 from hexcursion.settings.names import ReferenceKind, TuningKind
 from hexcursion.settings.privacy_settings import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.words import UnitWord
@@ -40,13 +42,26 @@ class Tuning:
 LEAST_AGREEMENT = 0.5
 """Expected agreement below which a map is stopped, or called poor."""
 FEW_RECORDS, WIDE_RANGE = 300, 0.4
-"""Records below which, and range of agreements from which, little can be told without reference data."""
+"""Records below which, and range of agreements from which, little can be told without reference
+data."""
 TOO_FEW_RECORDS = 130
-"""Number of records up to which a release without reference data is stopped: nothing can be told of it."""
+"""Number of records up to which a release without reference data is stopped: nothing can be told of
+it."""
 HALF_AS_GOOD = 0.5
-"""Share of the changes that may be, from which a public map that is as good in them stops a release."""
+"""Share of the changes that may be, from which a public map that is as good in them stops a
+release."""
 LEAST_GAIN = 0.02
 """Gain over shuffled values below which a map shows nothing of the private values' places."""
+
+
+def few_words(records: int) -> str:
+    """That so many records tell nothing without reference data; no figure is said of their map."""
+    return (
+        f"{records} records are too few to tell where values lie: without reference data it takes more than "
+        f"{TOO_FEW_RECORDS}"
+    )
+
+
 LOW_AGREEMENT = "Low agreement"
 """Topic of the line of a receipt that says that its map was expected to be poor."""
 
@@ -62,42 +77,53 @@ class ReceiptLine:
 
 @dataclass(frozen=True)
 class Expected:
-    """How right a release was expected to be before it was drawn, on reference data; None where unknown."""
+    """How right a release was expected to be before it was drawn, on reference data; None where
+    unknown."""
 
-    agreement: float | None  # IoU with the map without privacy, None where that map has one side only
+    # IoU with the map without privacy, None where that map has one side only
+    agreement: float | None
     area_error: float | None  # |released area - true area| over the true area
     right: float | None  # share of the shown hexagons that are right
     basis: ReferenceKind  # what this rests on
     low: float | None = None  # IoU, to `high`, in which a release lies with a chance of 80 %
     high: float | None = None  # as `low` None where reference data are known
-    little: bool = False  # whether little can be told, because records are few or that range is wide
-    # share of records on the side that the map shows, over judged hexagons, and how much that gains over the
-    # better of the public map and one colour; None where nothing is known, or records are too few to say
+    # Whether little can be told, because records are few or that range is wide
+    little: bool = False
+    # share of records on the side that the map shows, over judged hexagons, and how much that gains
+    # over the better of the public map and one colour; None where nothing is known, or records are
+    # too few to say
     records: float | None = None
     gain: float | None = None
 
     @property
     def at_best(self) -> float | None:
-        """The agreement by which a poor map is recognised: the upper end of the range where there is one."""
+        """The agreement by which a poor map is recognised: the upper end of the range where there
+        is one."""
         return self.agreement if self.high is None else self.high
 
 
 @dataclass(frozen=True)
 class Yardsticks:
-    """What maps without any private record would reach, on the same reference data as `Expected`."""
+    """What maps without any private record would reach, on the same reference data as
+    `Expected`."""
 
     one_colour: float  # IoU of the map that calls every hexagon inside: the share that is
     # IoU of the free map of public knowledge alone; None where the reference is simulated
     free: float | None = None
-    gain: float | None = None  # IoU above that of values exchanged among their places; None where unknown
-    # in how many of how many predicted changes the free map agrees as well; None where none were predicted
+    # IoU above that of values exchanged among their places; None where unknown
+    gain: float | None = None
+    # in how many of how many predicted changes the free map agrees as well; None where none were
+    # predicted
     as_good: tuple[int, int] | None = None
-    gain_high: float | None = None  # exceeded in one simulated world of ten; None beside a reference
-    # shares of records on the side shown: by one colour, the public map, a release of exchanged values
+    # Exceeded in one simulated world of ten; None beside a reference
+    gain_high: float | None = None
+    # shares of records on the side shown: by one colour, the public map, a release of exchanged
+    # values
     colour_records: float | None = None
     public_records: float | None = None
     mixed_records: float | None = None
-    few: int | None = None  # the number of records, where it is too small to learn anything without reference
+    # The number of records, where it is too small to learn anything without reference
+    few: int | None = None
 
     @property
     def gain_at_best(self) -> float | None:
@@ -122,22 +148,25 @@ class PrivacyFacts:
     bound: str
     bound_source: str
     proved: bool
-    rdp_orders: tuple[float, ...]  # of the RDP curve; none where only mu or a pure epsilon is stated
+    # Of the RDP curve; none where only mu or a pure epsilon is stated
+    rdp_orders: tuple[float, ...]
     rdp_values: tuple[float, ...]
     # (records, epsilon, delta) of somebody with up to so many records
     group: tuple[tuple[int, float, float], ...] = ()
     gaussian_mu: float | None = None  # mu where the release is a Gaussian mechanism
     # all that is proved about the release; readers recompute epsilon and groups from it
     cost: Cost | None = None
-    # whom the numbers are about where a column names the owner of a record, and by what word; else None
+    # whom the numbers are about where a column names the owner of a record, and by what word; else
+    # None
     owner: Owner | None = None
     owner_word: OwnerWord | None = None
-    each_row: bool = False  # whether rows without an identifier that are equal are records of their own
+    # Whether rows without an identifier that are equal are records of their own
+    each_row: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What was released, ready to leave the building; `WorkflowError` for values that do not fit together."""
+    """A release in memory, ready to leave; `WorkflowError` for values that do not fit together."""
 
     release_id: str
     created: str
@@ -166,7 +195,8 @@ class Release:
     # public numbers per hexagon that the design reads beside the records
     covariates: Covariates | None = None
     answers: Answers | None = None  # what a yes is, where the values are answers of yes and no
-    exposure: Exposure | None = None  # the public numbers that records are counted over, where they are
+    # The public numbers that records are counted over, where they are
+    exposure: Exposure | None = None
     # (N,) of the field given the release, response units; the public prior mean is inside
     mean: NDArray[np.float64] | None = None
     sd: NDArray[np.float64] | None = None  # (N,) its deviation
@@ -176,20 +206,23 @@ class Release:
     shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     map_draws: NDArray[np.float64] | None = None  # (J, N) joint draws of that map, by a public seed
     cut_by_map: bool = False  # whether the published set is cut by that map instead of by the field
-    # (N,) expected number of records, given the release and what is public
+    # (N,) expected number of records, given the release and public facts
     records: NDArray[np.float64] | None = None
     sums: KeptSums | None = None  # the released sums in whole numbers
     model_check: ModelCheck | None = None  # how the released sums compare with draws of their model
-    relation: Relation = "replace-one"  # which datasets are neighbours; `protects` what is hidden of a record
+    # Which datasets are neighbours; `protects` what is hidden of a record
+    relation: Relation = "replace-one"
     protects: Protects = "values and places"
     expected: Expected | None = None  # how right the map is expected to be, and on what that rests
     domain_origin: str = ""
     ledger_entry: str = ""
     notes: tuple[str, ...] = field(default_factory=tuple)
-    stated: StatedFacts = NOTHING_STATED  # what the curator says about collection, access and the like
+    # What the curator says about collection, access and the like
+    stated: StatedFacts = NOTHING_STATED
     # of what the values are, when, under which filters and by whom
     scope: Scope = field(default_factory=Scope)
-    trip: TripProtection | None = None  # how the places of a sanitised trip's readings are protected
+    # How the places of a sanitised trip's readings are protected
+    trip: TripProtection | None = None
     layers: tuple[OwnLayer, ...] = ()  # public layers of the curator's own, published with the map
 
     def __post_init__(self) -> None:
@@ -212,3 +245,22 @@ class Release:
     def level(self) -> float:
         """The threshold in response units."""
         return float(self.response.forward(self.threshold))
+
+
+@dataclass(frozen=True, eq=False)
+class AtlasRelease:
+    """An atlas that was released: every layer as a release of its column, all of one draw and one
+    charge."""
+
+    layers: tuple[Release, ...]
+    names: tuple[str, ...]  # the columns, one for each layer
+    title: str  # of the whole
+    derived: tuple[Derived, ...] = ()  # layers that follow from others
+
+    @property
+    def release_id(self) -> str:
+        """The one name of the release."""
+        return self.layers[0].release_id
+
+
+AnyRelease = Release | AtlasRelease

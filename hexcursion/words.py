@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dpgp_core.accounting.gaussian import largest_power, surest_gaussian_guess, surest_guess
@@ -78,8 +78,13 @@ def guess_words(chance: float, record: UnitWord) -> str:
     >>> guess_words(0.5534, "sale")
     'A 50:50 guess about one sale becomes at most 56:44'
     """
+    return f"A 50:50 guess about one {record} becomes at most {even_odds(chance)}"
+
+
+def even_odds(chance: float) -> str:
+    """What becomes of 50:50, rounded up to whole per cent: "56:44"."""
     right = min(100, math.ceil(100.0 * chance - 1e-9))
-    return f"A 50:50 guess about one {record} becomes at most {right}:{100 - right}"
+    return f"{right}:{100 - right}"
 
 
 def agreement_words(value: float) -> str:
@@ -290,3 +295,14 @@ def design_words(design: Design) -> str:
     if design.smoothing:
         parts.append(f"smoothed {plural(design.smoothing, 'time')}")
     return ", ".join(parts)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in one phrase.
+
+    Examples
+    --------
+    >>> listed(["pb"]), listed(["pb", "zn", "cd"])
+    ('pb', 'pb, zn and cd')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

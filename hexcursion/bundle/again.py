@@ -1,4 +1,4 @@
-"""What is computed anew from released sums: the field of a bundle, and the density of its records."""
+"""Compute the field of a bundle and the density of its records again from the released sums."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 16.0 * GRID  # response units: far above what machines differ by
 RELATIVE = 1e-4  # of a cell's deviation, likewise
-CHANCE_TOLERANCE = 0.02  # of a chance that is a share of 400 replicates, a few of which may tie elsewhere
+# Of a chance that is a share of 400 replicates, a few of which may tie elsewhere
+CHANCE_TOLERANCE = 0.02
 
 
 NOT_COMPUTED = (
@@ -65,7 +66,8 @@ def stored_sums(bundle: Bundle) -> StoredSums:
 
 
 def sums_design(statement: Mapping[str, Any]) -> SpectralStatisticsDesign:
-    """The design of a release that keeps sums. Raise `BundleError` if its mechanism releases none."""
+    """The design of a release that keeps sums. Raise `BundleError` if its mechanism releases
+    none."""
     design = design_from(statement["design"])
     if not isinstance(design, SpectralStatisticsDesign):
         raise BundleError(f"{layout.RELEASED_SUMS} belongs to no release of {design.mechanism}.")
@@ -73,8 +75,8 @@ def sums_design(statement: Mapping[str, Any]) -> SpectralStatisticsDesign:
 
 
 def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts:
-    """The public facts by which the sums of a bundle were made and are read. `shared`: those of a plan
-    or of another bundle of the same cells, whose work is used again."""
+    """The public facts by which the sums of a bundle were made and are read. `shared`: those of a
+    plan or of another bundle of the same cells, whose work is used again."""
     return _facts(bundle, sums_design(bundle.statement).law, shared)
 
 
@@ -94,8 +96,9 @@ def _facts(bundle: Bundle, law: Law, shared: PublicFacts | None = None) -> Publi
 
 
 def doubts(bundle: Bundle) -> tuple[str, ...]:
-    """What makes a reader doubt a bundle whose files fit together: a sentence where its map does not follow
-    from its released sums, or this machine cannot compute that. Raise `BundleError` as `check_price`."""
+    """What makes a reader doubt a bundle whose files fit together: a sentence where its map does
+    not follow from its released sums, or this machine cannot compute that. Raise `BundleError` as
+    `check_price`."""
     facts = check_price(bundle)
     if bundle.sums is None:
         return ()
@@ -107,10 +110,11 @@ def doubts(bundle: Bundle) -> tuple[str, ...]:
 
 
 def check_price(bundle: Bundle) -> PublicFacts:
-    """Refuse a bundle that states a smaller cost than its design has on these hexagons. Return the facts.
+    """Refuse a bundle that states a smaller cost than its design has on these hexagons. Return the
+    facts.
 
-    The cost is proved again from the design, the hexagons and the number of records: of paths also their
-    leverage. So are the name and the source of the bound. Raise `BundleError`.
+    The cost is proved again from the design, the hexagons and the number of records: of paths also
+    their leverage. So are the name and the source of the bound. Raise `BundleError`.
     """
     design, guarantee = design_from(bundle.statement["design"]), bundle.statement["guarantee"]
     facts = _facts(bundle, getattr(design, "law", "amount"))
@@ -123,7 +127,7 @@ def check_price(bundle: Bundle) -> PublicFacts:
     if isinstance(design, PosteriorSamplingDesign) and guarantee["cost"]["distance"] == 0.0:
         # drawn in floating point, as before exact paths: the receipt says that no proof covers that
         proved = replace(proved, distance=0.0)
-    check_noise(guarantee, proved)
+    check_noise(guarantee, proved, whole=bundle.told_whole)
     if bundle.told_whole and (guarantee["bound"], guarantee["bound_source"]) != (found.bound, found.source):
         raise BundleError("The privacy statement rests its cost on another bound than its mechanism does.")
     pairs = [part["leverage"] for part in _parts(guarantee["cost"]) if "leverage" in part]
@@ -140,9 +144,10 @@ def _parts(cost: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def field_again(bundle: Bundle, facts: PublicFacts | None = None) -> FieldAgain:
-    """The field in response units, its check, and draws of the map without privacy, from released sums.
-    `facts`: as `sums_facts` makes them, where they are at hand. Raise `BundleError` if there are no sums, if
-    they are not those of the statement's design, or if this machine makes other features from it."""
+    """The field in response units, its check, and draws of the map without privacy, from released
+    sums. `facts`: as `sums_facts` makes them, where they are at hand. Raise `BundleError` if there
+    are no sums, if they are not those of the statement's design, or if this machine makes other
+    features from it."""
     stored, design = stored_sums(bundle), sums_design(bundle.statement)
     try:
         read = read_again(design, sums_facts(bundle) if facts is None else facts, stored.kept)
@@ -154,15 +159,21 @@ def field_again(bundle: Bundle, facts: PublicFacts | None = None) -> FieldAgain:
 
 
 def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
-    """Refuse a bundle whose published field does not follow from its released sums. Raise `BundleError` as
-    `field_again`, and if what they state is something else than what is published."""
-    made = field_again(bundle, facts)
+    """Refuse a bundle whose published field does not follow from its released sums. Raise
+    `BundleError` as `field_again`, and if the computed numbers differ from the published ones."""
+    check_follows(bundle, field_again(bundle, facts))
+
+
+def check_follows(bundle: Bundle, made: FieldAgain) -> None:
+    """Refuse (`BundleError`) a bundle that publishes something else than was `made` anew from its
+    sums."""
     if (
         bundle.field is None
         or made.mean is None
         or made.sd is None
         or not all(
-            np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])  # NaN does not follow
+            # NaN does not follow
+            np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])
             for again, told in zip((made.mean, made.sd), bundle.field, strict=True)
         )
     ):
@@ -170,16 +181,14 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
             f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed, or an earlier "
             "version of this program read the sums otherwise."
         )
-    told = bundle.statement.get("told")
-    if told is None and bundle.published.probability is not None and bundle.told_whole:
-        raise BundleError(LACKING.format(what="its map"))
     _check_records(bundle.records, made.records)
     _check_range(bundle, made)
-    _check_model(bundle, told or {}, made.model_check)
+    _check_model(bundle, bundle.statement.get("told") or {}, made.model_check)
 
 
 def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | None) -> None:
-    """Refuse a statement whose model check or change differs from `check`, or that omits what it holds."""
+    """Refuse a statement whose model check or change differs from `check`, or that omits what it
+    holds."""
     stated, changed = told.get("model"), told.get("change")
     if stated is None and check is not None and bundle.told_whole:
         raise BundleError(LACKING.format(what="its model"))
@@ -193,13 +202,14 @@ def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | No
     if change is None or records is None:
         raise BundleError(f"{layout.RELEASED_SUMS} says nothing of a change, and the statement does.")
     _check_records(records, change.records)
-    made = change_block(change, bundle.response, bundle.statement["subject"]["unit"])
+    made = change_block(change, bundle.response, bundle.statement["subject"])
     if not change_follows(changed, made):
         raise BundleError(f"What is told of a change does not follow from {layout.RELEASED_SUMS}.")
 
 
 def _check_records(records: Floats | None, again: Floats | None) -> None:
-    """Refuse expected numbers of records (N,) that are not those made from the sums, where both are there."""
+    """Refuse expected numbers of records (N,) that are not those made from the sums, where both are
+    there."""
     if records is None or again is None:
         return
     if not np.all(np.abs(records - again) <= TOLERANCE + RELATIVE * again):
@@ -207,8 +217,8 @@ def _check_records(records: Floats | None, again: Floats | None) -> None:
 
 
 def _check_range(bundle: Bundle, made: FieldAgain) -> None:
-    """Refuse a statement whose agreement or range differs from what was `made` from the sums, or that omits
-    one of them."""
+    """Refuse a statement whose agreement or range differs from what was `made` from the sums, or
+    that omits one of them."""
     told = bundle.statement.get("told") or {}
     stated = told.get("map")
     ranged = stated is not None and "low" in stated
@@ -225,21 +235,23 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
         raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
     if not ranged and again and not map_follows(stated, again, judged):
         raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
-    if not ranged and "low" in again and sums_design(bundle.statement).paths > 1:  # of one path none is told
+    # Of one path none is told
+    if not ranged and "low" in again and sums_design(bundle.statement).paths > 1:
         raise BundleError(LACKING.format(what="the range of its agreement"))
 
 
 def holds_counts(bundle: Bundle) -> bool:
-    """Whether a bundle can be asked where many records lie, beside its own question: it holds sums of single
-    records, and is no density of them already, which would be told twice and differently."""
+    """Whether a bundle can be asked where many records lie, beside its own question: it holds sums
+    of single records, and is no density of them already, which would be told twice and
+    differently."""
     counted = bundle.statement["subject"].get("counts") or {}
     single = bundle.sums is not None and bundle.statement["guarantee"]["unit"] != "cell"
     return single and counted.get("per") != "area"
 
 
 def density_if_any(bundle: Bundle, shared: PublicFacts | None = None) -> Density | None:
-    """The density of a bundle's records, about one per square kilometre; None where it holds no counts, or
-    none that can be read: `density_of` says why. `shared` as in `sums_facts`."""
+    """The density of a bundle's records, about one per square kilometre; None where it holds no
+    counts, or none that can be read: `density_of` says why. `shared` as in `sums_facts`."""
     if not holds_counts(bundle):
         return None
     try:
@@ -262,10 +274,12 @@ def released_of(bundle: Bundle, near: Surroundings, shared: PublicFacts | None =
 
 
 def density_of(bundle: Bundle, above: float, shared: PublicFacts | None = None) -> Density:
-    """Where more than `above` records lie per square kilometre, from the released counts of a bundle.
+    """Where more than `above` records lie per square kilometre, from the released counts of a
+    bundle.
 
-    `bundle`: checked; `above`: records per square kilometre, > 0; `shared` as in `sums_facts`. Raise
-    `BundleError`, one sentence: for no density, and for a bundle without released counts of single records.
+    `bundle`: checked; `above`: records per square kilometre, > 0; `shared` as in `sums_facts`.
+    Raise `BundleError`, one sentence: for no density, and for a bundle without released counts of
+    single records.
     """
     number = isinstance(above, Real) and not isinstance(above, bool)
     if not (number and math.isfinite(above) and above > 0):

@@ -29,7 +29,8 @@ from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell, str
 from hexcursion.new_place import made_whole, new_place
 
 MOST_MEETINGS = 200_000
-"""Pairs of an edge of a layer and a cell: the 20,000 corners of a map of boroughs make a third of them."""
+"""Pairs of an edge of a layer and a cell: the 20,000 corners of a map of boroughs make a third of
+them."""
 
 
 def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
@@ -53,8 +54,8 @@ def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
 
 
 def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
-    """The layers of a bundle that anyone may have made. Raise `BundleError` for what no release writes: other
-    properties, shapes, styles or amounts."""
+    """The layers of a bundle that anyone may have made. Raise `BundleError` for what no release
+    writes: other properties, shapes, styles or amounts."""
     collection: Any = strict_json(content, layout.LAYERS)
     features = collection.get("features") if isinstance(collection, dict) else None
     if not isinstance(features, list) or not 1 <= len(features) <= MOST_FEATURES:
@@ -75,9 +76,9 @@ def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
 
 
 def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
-    """The named polygons of the layers and their parts of the hexagons; None where there are none. Nor are
-    there any where their outlines run to and fro over the hexagons. Those of one name are one area, which
-    says of how many outlines."""
+    """The named polygons of the layers and their parts of the hexagons; None where there are none.
+    Nor are there any where their outlines run to and fro over the hexagons. Those of one name are
+    one area, which says of how many outlines."""
     named: dict[str, list[BaseGeometry]] = {}
     for layer in layers:
         for one in layer.areas:
@@ -145,7 +146,8 @@ class AreaAnswer:
     """What a release says of one area."""
 
     name: str  # Of the area
-    share: float | None  # Expected share of the area beyond the threshold; None where no hexagon lies in it
+    # Expected share of the area beyond the threshold; None where no hexagon lies in it
+    share: float | None
     low: float | None  # ends of the interval that holds that share with `confidence`
     high: float | None
     confidence: float
@@ -167,9 +169,9 @@ def shares_of(
     confidence: float = CONFIDENCE,
     judged: NDArray[np.bool_] | None = None,
 ) -> list[AreaAnswer]:
-    """One answer for each of the areas, from their (A, N) parts of the hexagons. `field`: (N,) mean and
-    standard deviation; `draws`: (J, N) joint draws; both in response units; `judged`: (N,) the hexagons that
-    count, all by default. Raise `BundleError` for fewer than `FEWEST` draws."""
+    """One answer for each of the areas, from their (A, N) parts of the hexagons. `field`: (N,) mean
+    and standard deviation; `draws`: (J, N) joint draws; both in response units; `judged`: (N,) the
+    hexagons that count, all by default. Raise `BundleError` for fewer than `FEWEST` draws."""
     areas = areas if judged is None else _judged_part(areas, judged)
     if draws.shape[0] < FEWEST:
         raise BundleError(
@@ -201,14 +203,15 @@ def _judged_part(areas: Areas, judged: NDArray[np.bool_]) -> Areas:
 
 MOST = 100
 FIRST = 3  # areas that one sentence names
-DUST = 1e-9  # what is nearer to a whole per cent than that is one
+DUST = 1e-9  # nearer to a whole per cent than this counts as whole
 
 
 @dataclass(frozen=True)
 class BoroughTable:
     """The largest shares of named areas, in words, for people."""
 
-    # name, share and interval in words, and how much of the area the hexagons cover; largest share first
+    # name, share and interval in words, and how much of the area the hexagons cover; largest share
+    # first
     rows: tuple[tuple[str, str, str, str], ...]
     left_out: int  # areas that found no place in the table
     intervals: bool  # whether the release has draws enough to say how surely
@@ -221,7 +224,7 @@ class BoroughTable:
 
     @property
     def note(self) -> str:
-        """What the columns mean, and what is not in the table."""
+        """The meaning of the columns, and of places that the table leaves out."""
         text = "The share is that of the area's judged hexagons, by the part of them that lies in it."
         if self.intervals:
             text += f" The interval holds it with {CONFIDENCE * 100:.0f} % confidence, given the release."
@@ -241,9 +244,9 @@ def borough_table(
     draws: Floats,
     level: float,
 ) -> BoroughTable | None:
-    """The table of the named areas in a map's own layers; None where there are none. `products` are at the
-    threshold `level`; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint draws; all in response
-    units."""
+    """The table of the named areas in a map's own layers; None where there are none. `products` are
+    at the threshold `level`; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint
+    draws; all in response units."""
     areas = named_areas_of(layers, domain)
     if areas is None:
         return None
@@ -263,7 +266,8 @@ def borough_table(
 
 def _row(one: AreaAnswer) -> tuple[str, str, str, str]:
     interval = "–"
-    if one.low is not None and one.high is not None:  # rounded outwards: it still holds what it held
+    # Rounded outwards: it still holds what it held
+    if one.low is not None and one.high is not None:
         low, high = math.floor(100.0 * one.low + DUST), math.ceil(100.0 * one.high - DUST)
         interval = f"{low} % to {high} %"
     share = "–" if one.share is None else _part(one.share)
@@ -286,7 +290,8 @@ def new_table(path: str | Path) -> Path:
 
 
 def table_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write at least one row, all of the same columns, as CSV; no text of it runs in a spreadsheet."""
+    """Write at least one row, all of the same columns, as CSV; no text of it runs in a
+    spreadsheet."""
     cells = ([neutral_cell(cell) if isinstance(cell, str) else cell for cell in row.values()] for row in rows)
     return csv_text([rows[0], *cells])
 

@@ -25,8 +25,8 @@ LEAST = 1e-6  # expected records of a hexagon, and relative deviation of a numbe
 class Density:
     """The records of N hexagons per square kilometre, given a release: each number by a gamma law.
 
-    Counts are skewed: where one is hardly known, a normal law would give few records and none much the same
-    chance as many.
+    Counts are skewed: where one is hardly known, a normal law would give few records and none much
+    the same chance as many.
     """
 
     domain: Domain  # the hexagons
@@ -55,7 +55,8 @@ class Density:
         return np.square(mean / sd), np.square(sd) / mean
 
     def columns(self) -> dict[str, list[Any]]:
-        """A table of them: densities to three digits, an interval that holds with a chance of 90 %."""
+        """A table of them: densities to three digits, an interval that holds with a chance of 90
+        %."""
         (shape, scale), areas = self._law, self.domain.areas
         low, high = (gammaincinv(shape, 0.5 + side * CONFIDENCE / 2.0) * scale for side in (-1.0, 1.0))
         return {
@@ -69,7 +70,7 @@ class Density:
 
     @property
     def many(self) -> str:
-        """What is counted: "sales"."""
+        """The counted things: "sales"."""
         return plural(2, self.record)[2:]
 
     @property
@@ -88,8 +89,9 @@ class Density:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def save(self, path: str | Path) -> Path:
-        """Write a new table, `.csv`, or hexagons with the same columns, `.geojson`. Raise `BundleError` or
-        `WorkflowError` for another ending, a file that is there already, and one that cannot be written."""
+        """Write a new table, `.csv`, or hexagons with the same columns, `.geojson`. Raise
+        `BundleError` or `WorkflowError` for another ending, a file that is there already, and one
+        that cannot be written."""
         place = new_table(path)
         write_table(place, self.rows(), cell_polygons(self.domain.cells))
         return place

@@ -38,14 +38,21 @@ def add_styles(
     classes: Mapping[str, str],
     created: str,
     own: Mapping[str, str] | None = None,
+    *,
+    usual: bool = True,
 ) -> None:
     """Add the default style of each layer to a GeoPackage. `classes`: lines of the legend by the values of
-    `class`, in order; `created`: the release's own date; `own`: styles of further layers by their names."""
-    styles = {
-        "cells": cells_qml(classes),
-        "regions": regions_qml(),
-        "boundary": _single(_outline("line", 0.5)),
-    }
+    `class`, in order; `created`: the release's own date; `own`: styles of further layers by their names;
+    `usual`: whether it has the layers of a release of one column."""
+    styles = (
+        {}
+        if not usual
+        else {
+            "cells": cells_qml(classes),
+            "regions": regions_qml(),
+            "boundary": _single(_outline("line", 0.5)),
+        }
+    )
     styles |= own or {}
     database.execute(f'CREATE TABLE "{TABLE}" ({_COLUMNS})')
     for layer, style in styles.items():
@@ -186,11 +193,75 @@ def write(exported: Exported) -> bytes:
                 "UPDATE gpkg_contents SET identifier = ?, description = ? WHERE table_name = ?",
                 (one.says, DECLARED, one.table),
             )
-        database.execute("UPDATE gpkg_contents SET last_change = ?", (created,))  # a release has its own date
-        database.commit()
-        made_of = bytearray(database.serialize())
-    made_of[24:28] = made_of[92:96] = b"\0\0\0\1"  # the count of changes, which GDAL does not repeat
-    return bytes(made_of)
+        return _finished(database, created)
+
+
+def layer_tables(names: Sequence[str]) -> tuple[str, ...]:
+    """Tables of hexagons of an atlas, one for each column: its name in harmless letters, each once."""
+    taken = {"cells", "regions", "boundary", TABLE, "layer"}
+    found = []
+    for name in names:
+        stem = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:_LONGEST] or "layer"
+        table = next(one for one in _numbered(stem) if not {one, f"{one}_regions"} & taken)
+        taken |= {table, f"{table}_regions"}
+        found.append(table)
+    return tuple(found)
+
+
+def write_layers(layers: Mapping[str, Exported]) -> bytes:
+    """Two tables for each column of an atlas, its hexagons and its regions, by the hexagons' table; and the
+    boundary. WGS 84, in the colours of the map."""
+    import geopandas
+
+    frames: dict[str, Any] = {}
+    styles: dict[str, str] = {}
+    for table, one in layers.items():
+        frames[table] = geopandas.GeoDataFrame(dict(one.columns), geometry=one.outlines, crs="EPSG:4326")
+        frames[f"{table}_regions"] = geopandas.GeoDataFrame(
+            [properties for _, properties in one.regions],
+            geometry=[None if outline.is_empty else outline for outline, _ in one.regions],
+            crs="EPSG:4326",
+        )
+        classes = zip(class_values(one.products), class_labels(one.products), strict=False)
+        styles |= {table: cells_qml(dict(classes)), f"{table}_regions": regions_qml()}
+    first = next(iter(layers.values()))
+    frames["boundary"] = geopandas.GeoDataFrame(
+        [{"product": "boundary"}], geometry=[first.domain.region], crs="EPSG:4326"
+    )
+    styles["boundary"] = _single(_outline("line", 0.5))
+    created = str(first.statement["release"]["created"])
+    made = {name: _layer(name, frame) for name, frame in frames.items()}
+    with closing(sqlite3.connect(":memory:")) as database, closing(sqlite3.connect(":memory:")) as other:
+        database.deserialize(made.pop(next(iter(layers))))
+        for name, content in made.items():
+            other.deserialize(content)
+            _take_over(database, other, name)
+        add_styles(database, {}, created, styles, usual=False)
+        for table, one in layers.items():
+            about = f"{words.asked(one.statement['subject'], one.statement['guarantee']['unit_word'])} "
+            database.execute(
+                "UPDATE gpkg_contents SET description = ? WHERE table_name = ?",
+                (about + words.covered(one.statement), table),
+            )
+        return _finished(database, created)
+
+
+def read_layers(content: bytes, tables: Sequence[str]) -> tuple[Mapping[str, Sequence[Any]], ...]:
+    """The columns of the hexagons' tables of an atlas; raise `BundleError` as `read`."""
+    if not content.startswith(_START):
+        raise BundleError(f"{NAME} is no GeoPackage.")
+    with readable(NAME, "a GeoPackage"), closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(content)
+        return tuple(_cells(database, len(content), table) for table in tables)
+
+
+def _finished(database: sqlite3.Connection, created: str) -> bytes:
+    """The bytes of a GeoPackage that has the release's own date."""
+    database.execute("UPDATE gpkg_contents SET last_change = ?", (created,))
+    database.commit()
+    made = bytearray(database.serialize())
+    made[24:28] = made[92:96] = b"\0\0\0\1"  # the count of changes, which GDAL does not repeat
+    return bytes(made)
 
 
 def _layer(name: str, frame: Any, shape: Geometry = "MultiPolygon") -> bytes:
@@ -248,19 +319,19 @@ def read(content: bytes) -> Mapping[str, Sequence[Any]]:
         return _cells(database, len(content))
 
 
-def _cells(database: sqlite3.Connection, size: int) -> dict[str, list[Any]]:
+def _cells(database: sqlite3.Connection, size: int, layer: str = "cells") -> dict[str, list[Any]]:
     database.execute("PRAGMA trusted_schema = OFF")
     database.execute("PRAGMA cell_size_check = ON")
-    kinds = database.execute("SELECT type FROM sqlite_master WHERE name = 'cells'").fetchall()
+    kinds = database.execute("SELECT type FROM sqlite_master WHERE name = ?", (layer,)).fetchall()
     if kinds != [("table",)]:
         raise BundleError(f"{NAME} has no layer of cells.")
-    described = database.execute("SELECT name, type FROM pragma_table_info('cells')").fetchall()
+    described = database.execute("SELECT name, type FROM pragma_table_info(?)", (layer,)).fetchall()
     names = {name: str(kind).upper() for name, kind in described if name not in ("fid", "geom")}
     if "h3" not in names or any('"' in name for name in names):
         raise BundleError(f"{NAME} has no layer of cells.")
-    check_amount(database, "cells", size)
+    check_amount(database, layer, size)
     wanted = ", ".join(f'"{name}"' for name in names)
-    rows = database.execute(f"SELECT {wanted} FROM cells ORDER BY h3").fetchmany(MAX_CELLS + 1)
+    rows = database.execute(f'SELECT {wanted} FROM "{layer}" ORDER BY h3').fetchmany(MAX_CELLS + 1)
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
     return {
         name: [bool(value) for value in column] if names[name] == "BOOLEAN" else column

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from data_loaders.files.guarded import LIMITS, open_zip
+from dpgp_core.spectral.ball import MOST_COLUMNS
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.untrusted import BundleError
 
@@ -40,6 +41,8 @@ README = "README.txt"
 ATTRIBUTION = "ATTRIBUTION.txt"
 SUMS = "SHA256SUMS"
 SIGNATURE = "SHA256SUMS.sig"
+ATLAS_SCHEMA = "atlas-1.schema.json"  # in the bundle of an atlas, and in no other
+GEOPACKAGE = "release.gpkg"
 _AGAIN = "get the bundle again from where it was published"
 
 MEGABYTE = 1_000_000
@@ -63,6 +66,46 @@ _SOME = {DRAWS, RELEASED_SUMS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, SIGNATURE
 REQUIRED = frozenset(MAX_BYTES) - _SOME
 
 
+LAYER_FILES = (CELLS, REGIONS, PATHS, LABEL, MAP)
+"""Files that each layer of an atlas has for itself, numbered as `cells-1.geojson`."""
+ATLAS_FILES = frozenset(
+    {BOUNDARY, RELEASED_SUMS, STATEMENT, ATLAS_SCHEMA, LABEL, PAGE, GEOPACKAGE, README, ATTRIBUTION, SUMS}
+)
+"""Files that an atlas has once; `LAYERS` and `SIGNATURE` may be there besides."""
+IS_ATLAS = (
+    "This bundle is an atlas of several columns, which is not read here yet: its `map.html` shows them all, "
+    "`hexcursion view` and `areas` read one with --layer COLUMN, a program all by `hexcursion.open_atlas`."
+)
+_NUMBERED = re.compile(r"([a-z]+)-([1-9][0-9]?)\.([a-z]+)")
+
+
+def of_layer(name: str, number: int) -> str:
+    """The name of a file of one layer of an atlas, numbered from 1."""
+    stem, _, ending = name.partition(".")
+    return f"{stem}-{number}.{ending}"
+
+
+def is_atlas(names: Collection[str]) -> bool:
+    """Whether these are the files of an atlas."""
+    return ATLAS_SCHEMA in names
+
+
+def plain_name(name: str) -> str:
+    """The name of the file of one column that a numbered file of an atlas corresponds to."""
+    match = _NUMBERED.fullmatch(name)
+    plain = f"{match[1]}.{match[3]}" if match is not None else ""
+    return plain if plain in LAYER_FILES else name
+
+
+def check_atlas_names(names: Collection[str], layers: int) -> None:
+    """Raise BundleError unless an atlas has exactly the files of so many layers."""
+    wanted = ATLAS_FILES | {of_layer(name, 1 + at) for at in range(layers) for name in LAYER_FILES}
+    if missing := sorted(wanted - set(names)):
+        raise BundleError(f"This is not a complete atlas of {layers} layers: it has no {missing[0]}.")
+    if strange := sorted(set(names) - wanted - {LAYERS, SIGNATURE}):
+        raise BundleError(f"An atlas of {layers} layers has no file named {strange[0]!r}.")
+
+
 def optional_files() -> frozenset[str]:
     """The files that a bundle may have besides."""
     return frozenset(_SOME | set(EXPORTS.own))
@@ -82,6 +125,9 @@ def most_bytes(name: str) -> int | None:
     """Largest accepted size of a file, bytes; None for a file that no bundle may have."""
     if name in EXPORTS:
         return EXPORTS[name].most_bytes
+    if name == ATLAS_SCHEMA:
+        return MEGABYTE
+    name = plain_name(name)
     return MAX_BYTES.get(name, _MOST_ADDED_BYTES if may_be_added(name) else None)
 
 
@@ -249,9 +295,11 @@ def _plain_name(entry: zipfile.ZipInfo) -> str:
 
 
 def _check_names(names: list[str]) -> None:
-    if len(names) > most_files():
+    if len(names) > most_files() + (MOST_COLUMNS * len(LAYER_FILES) if is_atlas(names) else 0):
         raise BundleError("The folder or zip holds more files than a bundle has.")
-    added = added_files(names) if STATEMENT not in names else []  # nothing lists them
+    numbered = [name for name in names if plain_name(name) != name and is_atlas(names)]
+    added = [name for name in added_files(names) if name not in (*numbered, ATLAS_SCHEMA)]
+    added = added if STATEMENT not in names or is_atlas(names) else []  # nothing lists them
     for name in names:
         if name in added or most_bytes(name) is None:
             raise BundleError(
@@ -260,6 +308,14 @@ def _check_names(names: list[str]) -> None:
             )
     if len(set(names)) != len(names):
         raise BundleError("The zip holds a file twice.")
+
+
+def seal(contents: dict[str, bytes]) -> None:
+    """Add the checksums of all files; raise `BundleError` for a file too large to be read again."""
+    contents[SUMS] = sums_text(contents).encode()
+    for name, content in contents.items():
+        if len(content) > (most_bytes(name) or 0):
+            raise BundleError(f"{name} would be too large to be read again: use a coarser resolution.")
 
 
 def _limited(stream: IO[bytes], name: str) -> bytes:
@@ -274,7 +330,8 @@ def _limited(stream: IO[bytes], name: str) -> bytes:
 
 
 def _complete(contents: dict[str, bytes]) -> dict[str, bytes]:
-    check_names(contents)
+    if not is_atlas(contents):
+        check_names(contents)
     if sum(map(len, contents.values())) > MAX_TOTAL_BYTES:
         raise BundleError("The bundle is larger than anything this program writes.")
     return contents

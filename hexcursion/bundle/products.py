@@ -1,4 +1,5 @@
-"""What follows from released paths at a threshold, free of charge: sets, chances, classes and their words."""
+"""What follows from released paths at a threshold, free of charge: sets, chances, classes and their
+words."""
 
 from __future__ import annotations
 
@@ -37,9 +38,11 @@ Bools = NDArray[np.bool_]
 
 CONFIDENCE = 0.9
 LIKELY, UNLIKELY = 0.8, 0.2
-"""The chance from which a cell is likely in the set, and that up to which it is likely not; open between."""
+"""The chance from which a cell is likely in the set, and that up to which it is likely not; open
+between."""
 SHARE_DECIMALS = 4
-"""Decimals of a share: far finer than any release can say, far coarser than one machine's last digit."""
+"""Decimals of a share: far finer than any release can say, far coarser than one machine's last
+digit."""
 EARLIER_FEW = 0.5
 """Expected number of records below which bundles of earlier versions left a cell out."""
 NO_RECORD_CLASS = 3
@@ -77,28 +80,30 @@ class Products:
     cutoff: float  # share or probability from which a cell is in `vote_set`
     confidence: float  # of `inner`, `outer` and `three_way`
     votes: Floats  # (N,) share of the paths in whose excursion set a cell lies, in steps of 1/L
-    probability: Floats | None  # (N,) exceedance probability given the release, where its mechanism has one
+    # (N,) exceedance probability given the release, where its mechanism has one
+    probability: Floats | None
     paths: Bools  # (L, N) excursion set of each path
-    # (N,) the published set: cells with `shown` >= cutoff, with probability >= cutoff where there is no
-    # `shown`, and with votes >= cutoff where there is neither
+    # (N,) the published set: cells with `shown` >= cutoff, with probability >= cutoff where there
+    # is no `shown`, and with votes >= cutoff where there is neither
     vote_set: Bools
     vorobev: Bools  # (N,) Vorob'ev set
-    # (N,) inner and outer set at `confidence`, and +1 above / -1 below / 0 cannot tell; None when L paths
-    # cannot support that confidence (see `supports`)
+    # (N,) inner and outer set at `confidence`, and +1 above / -1 below / 0 cannot tell; None when L
+    # paths cannot support that confidence (see `supports`)
     inner: Bools | None
     outer: Bools | None
     three_way: NDArray[np.int8] | None
-    # (N,) excursion function: of each cell the largest confidence at which it is in the inner set; None where
-    # the draws cannot support a confidence, or there is no probability
+    # (N,) excursion function: of each cell the largest confidence at which it is in the inner set;
+    # None where the draws cannot support a confidence, or there is no probability
     surely: Floats | None = None
     draws: int = 1  # number of joint draws of the field that the sets rest on
     # (N,) expected number of records given the release, where its mechanism knows it
     records: Floats | None = None
     # (N,) cells that are judged: no number counts another and no set holds one; None where all are
     judged_cells: Bools | None = None
-    earlier: bool = False  # whether an earlier version wrote them: then `in_set` is the set at the cutoff
-    # (N,) chance that the map of the same records without privacy shows the cell in the set, where the
-    # published set is cut by it
+    # Whether an earlier version wrote them: then `in_set` is the set at the cutoff
+    earlier: bool = False
+    # (N,) chance that the map of the same records without privacy shows the cell in the set, where
+    # the published set is cut by it
     shown: Floats | None = None
 
     @property
@@ -133,7 +138,8 @@ class Products:
         return classes if self.empty is None else np.where(self.empty, NO_RECORD_CLASS, classes)
 
     def sets(self) -> dict[ProductName, Bools]:
-        """The (N,) sets that summarise all paths, by product, without those that are not supported."""
+        """The (N,) sets that summarise all paths, by product, without those that are not
+        supported."""
         named: dict[ProductName, Bools | None] = {
             "vote-set": self.vote_set,
             "vorobev": self.vorobev,
@@ -144,15 +150,16 @@ class Products:
 
 
 def likely(chance: Floats) -> NDArray[np.int64]:
-    """+1 where a chance is at least `LIKELY`, -1 where it is at most `UNLIKELY`, 0 between; of any shape.
-    Chances are taken as the files write them: so a reader finds the class again from the column beside it."""
+    """+1 where a chance is at least `LIKELY`, -1 where it is at most `UNLIKELY`, 0 between; of any
+    shape. Chances are taken as the files write them: so a reader finds the class again from the
+    column beside it."""
     written = np.round(chance, SHARE_DECIMALS)
     return agreed(written, LIKELY).astype(np.int64) - (written <= UNLIKELY + ROUNDING)
 
 
 def least_paths(confidence: float) -> int:
-    """How many paths it takes to speak of `confidence`: it must leave out at least one of them. With fewer,
-    "in 90 % of the paths" would only say "in all of these few"."""
+    """How many paths it takes to speak of `confidence`: it must leave out at least one of them.
+    With fewer, "in 90 % of the paths" would only say "in all of these few"."""
     return math.ceil(1.0 / (1.0 - confidence) - ROUNDING)
 
 
@@ -174,12 +181,13 @@ def products_at(
     shown: tuple[Floats, Floats] | None = None,
     earlier: bool = False,
 ) -> Products:
-    """All products of (L, N) smoothed paths at a level (a number, or (N,)) in response units. Cells are
-    published from a share of paths, or a probability, of `cutoff` on. `field`: (N,) mean and standard
-    deviation given the release; `draws`: (J, N) joint draws where the paths are none: then the set is cut
-    from the paths; `records`: (N,) expected numbers; `shown`: (N,) mean and deviation of the map without
-    privacy, where the set is cut by it; `earlier`: whether to follow the rules of earlier versions, which
-    judged cells of half a record or more, and kept the others in all sets but the classes."""
+    """All products of (L, N) smoothed paths at a level (a number, or (N,)) in response units. Cells
+    are published from a share of paths, or a probability, of `cutoff` on. `field`: (N,) mean and
+    standard deviation given the release; `draws`: (J, N) joint draws where the paths are none: then
+    the set is cut from the paths; `records`: (N,) expected numbers; `shown`: (N,) mean and
+    deviation of the map without privacy, where the set is cut by it; `earlier`: whether to follow
+    the rules of earlier versions, which judged cells of half a record or more, and kept the others
+    in all sets but the classes."""
     probability = None if field is None else exceedance_probability(*field, level, direction)
     voted = probability is None or draws is not None
     share = vote_fraction(paths, level, direction) if probability is None or voted else probability
@@ -217,10 +225,10 @@ def products_at(
 def certainty(
     draws: Floats, level: Floats | float, direction: Direction, field: tuple[Floats, Floats]
 ) -> Floats:
-    """(N,) excursion function: the largest confidence at which a cell belongs to the inner set (Bolin and
-    Lindgren 2015, doi 10.1111/rssb.12055). `draws`: (J, N) joint draws of the field; `field`: (N,) mean and
-    deviation: cells are ordered by exceedance probability, ties by the mean; the order of `(mean - level)/sd`
-    is that of the probability and does not end at 1."""
+    """(N,) excursion function: the largest confidence at which a cell belongs to the inner set
+    (Bolin and Lindgren 2015, doi 10.1111/rssb.12055). `draws`: (J, N) joint draws of the field;
+    `field`: (N,) mean and deviation: cells are ordered by exceedance probability, ties by the mean;
+    the order of `(mean - level)/sd` is that of the probability and does not end at 1."""
     mean, sd = field
     sign = sign_of(direction)
     score = sign * (mean - level) / np.maximum(sd, 1e-12)
@@ -245,7 +253,8 @@ def class_column(products: Products) -> list[str]:
 
 
 def class_labels(products: Products) -> tuple[str, ...]:
-    """The classes that this release can have as lines of a legend, in their order: a few plain words."""
+    """The classes that this release can have as lines of a legend, in their order: a few plain
+    words."""
     side = products.direction
     labels = graded_labels(side) if products.graded else (f"{side} on this path", CANNOT_TELL, f"not {side}")
     return labels if products.empty is None else (*labels, NO_RECORDS)
@@ -257,15 +266,15 @@ def graded_labels(side: str = "") -> tuple[str, str, str]:
 
 
 def class_words(products: Products, threshold: str) -> tuple[str, ...]:
-    """What is said of one hexagon of each class. `threshold`: in words, or what stands for it in a text that
-    is filled in later."""
+    """The sentence about one hexagon of each class. `threshold`: in words, or what stands for it in
+    a text that is filled in later."""
     what = f"{words.side_words(products.direction)} {threshold}"
     said = graded_words(what) if products.graded else (what, CANNOT_TELL, f"not {what}")
     return said if products.empty is None else (*said, FEW_WORDS)
 
 
 def graded_words(what: str) -> tuple[str, str, str]:
-    """What is said of one hexagon that is likely `what`, open, or likely not."""
+    """The sentence about one hexagon that is likely `what`, open, or likely not."""
     return (f"likely {what}", CANNOT_TELL, f"likely not {what}")
 
 
@@ -275,6 +284,15 @@ def paint_classes(products: Products, threshold: str, title: str) -> Painting:
     said = class_words(products, threshold)
     notes = tuple(f"Released: {said[place]}" for place in products.classes.tolist())
     return Painting(products.classes, tuple(Entry(*one) for one in labels), notes, title)
+
+
+def paint_previewed(classes: NDArray[np.int64], what: str, title: str, *, sure: bool = False) -> Painting:
+    """Paint (N,) classes of a map that is not released yet as those of a release; `what` says what a likely
+    cell is; `sure`: of a map without privacy, which is."""
+    likely_word = "" if sure else "likely "
+    labels = (f"{likely_word}{what}", CANNOT_TELL, f"{likely_word}not {what}", NO_RECORDS)
+    entries = tuple(Entry(*one) for one in zip(labels, LOOKS, strict=True))
+    return Painting(classes, entries, tuple(f"Released: {labels[each]}" for each in classes.tolist()), title)
 
 
 def counted(products: Products) -> str:

@@ -1,4 +1,5 @@
-"""Reading a bundle that anyone may have made: nothing executed, nothing unpickled, everything checked."""
+"""Reading a bundle that anyone may have made: nothing executed, nothing unpickled, everything
+checked."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ STEP = 1.01 * 10.0**-SHARE_DECIMALS
 
 
 def check_layers(contents: Mapping[str, bytes], bundle: Bundle) -> None:
-    """Raise BundleError, naming the first file and property of layers and exports that differs from the
-    paths."""
+    """Raise BundleError, naming the first file and property of layers and exports that differs from
+    the paths."""
     check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
     check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
@@ -47,7 +48,7 @@ def check_layers(contents: Mapping[str, bytes], bundle: Bundle) -> None:
     made = cell_columns(bundle.domain, bundle.published, bundle.field, bundle.response)
     for name in EXPORTS:
         if name in contents:
-            _check_columns(_exported(name, contents[name]), made, name)
+            check_columns(_exported(name, contents[name]), made, name)
 
 
 def _exported(name: str, content: bytes) -> Mapping[str, Sequence[Any]]:
@@ -66,7 +67,8 @@ def check_cells(collection: Any, bundle: Bundle) -> None:
 
 
 def check_regions(collection: Any, bundle: Bundle) -> None:
-    """Raise BundleError if products, numbers or facts of the regions do not follow from the paths."""
+    """Raise BundleError if products, numbers or facts of the regions do not follow from the
+    paths."""
     features = features_of(collection, layout.REGIONS)
     found = [
         {name: _property(feature, name) for name in ("product", "path", "cells")} for feature in features
@@ -81,9 +83,10 @@ def _check_facts(collection: Any, bundle: Bundle, name: str) -> None:
         raise BundleError(f"{name} and the privacy statement disagree about the release.")
 
 
-def _check_columns(
+def check_columns(
     found: Mapping[str, Sequence[Any]], expected: Mapping[str, Sequence[Any]], name: str
 ) -> None:
+    """Raise BundleError, naming the first column of an export that is not what the paths give."""
     if strange := sorted(set(found) ^ set(expected)):
         raise BundleError(f"{name} does not have the columns of this release: {strange[0][:60]!r}.")
     for column, values in expected.items():
@@ -121,7 +124,8 @@ def _property(feature: dict[str, Any], name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """A checked bundle: its statement, its domain and its released paths. Nothing else is believed."""
+    """A checked bundle: its statement, its domain and its released paths. Nothing else is
+    believed."""
 
     statement: Mapping[str, Any]  # the privacy statement, valid by schema and in itself
     domain: Domain  # the cells and the public region
@@ -131,18 +135,25 @@ class Bundle:
     field: tuple[Floats, Floats] | None = None
     # (J, N) joint draws of the field given the release, where the paths are none themselves
     draws: Floats | None = None
-    layers: tuple[OwnLayer, ...] = ()  # public layers that the curator added: not computed from the paths
+    # Public layers that the curator added: not computed from the paths
+    layers: tuple[OwnLayer, ...] = ()
     # of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
     signature: Signature | None = None
     # (N,) expected number of records given the release, where its mechanism knows it
     records: Floats | None = None
     shown: tuple[Floats, Floats] | None = None
-    # the released sums and what is public in their reading, where its mechanism has them
+    # the released sums and the public numbers of their reading, where its mechanism has them
     sums: StoredSums | None = None
     # (N, k) public numbers that the design reads beside the records, where it reads any
     covariates: Floats | None = None
-    # whether its schema is today's, so that its statement tells everything that follows from the sums
+    # whether its schema is today's, so that its statement tells everything that follows from the
+    # sums
     told_whole: bool = False
+
+    @property
+    def drawn(self) -> bytes:
+        """The released sums, or else the paths: they tell one draw from another, as no stated id does."""
+        return (self.paths if self.sums is None else self.sums.kept.sums).tobytes()
 
     @property
     def threshold(self) -> float:
@@ -162,31 +173,35 @@ class Bundle:
             self.statement, self.domain, self.paths, self.field, self.draws, self.records, self.shown
         )
 
-    @property
+    @cached_property
     def label_html(self) -> str:
-        """The label, made anew: a shipped page could hold anything, this one holds only checked text."""
+        """The label, made once from the checked statement: a shipped page could hold anything."""
         picture = picture_html(self.statement, self.domain, self.published, self.layers)
         return label_html(self.statement, self.published, picture)
 
 
 def read_bundle(source: str | Path | bytes | BinaryIO, *, just_written: bool = False) -> Bundle:
-    """Open a bundle's folder or zip. Checked are names, sizes, checksums, a signature where there is one,
-    JSON and statement against schema and itself, the paths' columns and values, the cells, and that both
-    GeoJSON files follow from the paths. A file of an unknown format is passed over, where the statement lists
-    it. Layers that this process has `just_written` were compared with the paths then. Raise `BundleError` for
-    the first check that fails."""
+    """Open a bundle's folder or zip. Checked are names, sizes, checksums, a signature where there
+    is one, JSON and statement against schema and itself, the paths' columns and values, the cells,
+    and that both GeoJSON files follow from the paths. A file of an unknown format is passed over,
+    where the statement lists it. Layers that this process has `just_written` were compared with the
+    paths then. Raise `BundleError` for the first check that fails."""
     return bundle_from_contents(contents_of(source), compared=just_written)
 
 
 def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = False) -> Bundle:
-    """The checks of `read_bundle` on files in memory, without the comparison of layers and paths where they
-    were `compared` before. Raise `BundleError` as `read_bundle`."""
+    """The checks of `read_bundle` on files in memory, without the comparison of layers and paths
+    where they were `compared` before. Raise `BundleError` as `read_bundle`."""
+    if layout.is_atlas(contents):
+        raise BundleError(layout.IS_ATLAS)
     layout.check_names(contents)
     layout.check_sums(contents)
     signature = signature_of(contents)
     statement = check_statement(
         strict_json(contents[layout.STATEMENT], layout.STATEMENT), contents[layout.SCHEMA]
     )
+    if "columns" in statement["design"]:
+        raise BundleError("The design of this release has several columns, and its bundle has one.")
     layout.check_added(contents, statement.get("exports", ()))
     today = todays_schema(contents[layout.SCHEMA], statement["design"]["mechanism"])
     about = statement["paths"]
@@ -223,7 +238,8 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     )  # fmt: skip
     if not compared:
         check_layers(contents, bundle)
-    check_told(statement, bundle.published, sums=bundle.sums is not None)
+    whole = today and bundle.field is not None
+    check_told(statement, bundle.published, sums=bundle.sums is not None, whole=whole)
     check_change(statement)
     return bundle
 
@@ -237,8 +253,8 @@ def published_products(
     records: Floats | None = None,
     shown: tuple[Floats, Floats] | None = None,
 ) -> Products:
-    """Products at the statement's own threshold, smoothing, cutoff and confidence, of (L, N) paths before
-    smoothing; the others as for `products_at`; response units."""
+    """Products at the statement's own threshold, smoothing, cutoff and confidence, of (L, N) paths
+    before smoothing; the others as for `products_at`; response units."""
     published = statement["products"]
     return products_at(
         smooth(domain.adjacency, paths, published["smoothing"]),
@@ -275,8 +291,8 @@ def _draws(
 
 
 def region_of(content: bytes) -> Any:
-    """The one geometry of a bundle's boundary file, WGS 84, as GeoJSON; raise `BundleError` unless it has
-    just one."""
+    """The one geometry of a bundle's boundary file, WGS 84, as GeoJSON; raise `BundleError` unless
+    it has just one."""
     features = features_of(strict_json(content, layout.BOUNDARY), layout.BOUNDARY)
     if len(features) != 1 or not isinstance(features[0].get("geometry"), dict):
         raise BundleError(f"{layout.BOUNDARY} must hold one region.")

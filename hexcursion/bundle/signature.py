@@ -1,4 +1,4 @@
-"""The signature of a bundle: Ed25519 over its checksums, and what is said of whoever made it."""
+"""The signature of a bundle: Ed25519 over its checksums, and the words about its signer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from hexcursion.settings.model import read_toml
 
 FORMAT = "hexcursion-signature-1"
 PREFIX = b"hexcursion-signature-1\n"
-"""Stands before the checksums in what is signed: a signature made for anything else never fits a bundle."""
+"""Prefix of the signed bytes: a signature made for anything else never fits a bundle."""
 SIGNERS_VARIABLE = "HEXCURSION_SIGNERS"
 LONGEST_NAME = 80
 _KEY_BYTES, _SIGNATURE_BYTES = 32, 64
-_P = 2**255 - 19  # the field of Ed25519, and d of its curve -x^2 + y^2 = 1 + d x^2 y^2 (RFC 8032, 5.1)
+# The field of Ed25519, and d of its curve -x^2 + y^2 = 1 + d x^2 y^2 (RFC 8032, 5.1)
+_P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
 _WRONG = (
     f"The bundle's signature ({layout.SIGNATURE}) does not fit its files: they were changed after they were "
@@ -35,9 +36,9 @@ _WRONG = (
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature that was checked: whoever holds the private half of `key` signed these very checksums. It
-    holds no name. A name beside a key would be a claim that anybody can write: whose key it is, the operator
-    of a viewer says in a list of his own."""
+    """A signature that was checked: whoever holds the private half of `key` signed these very
+    checksums. It holds no name. A name beside a key would be a claim that anybody can write: whose
+    key it is, the operator of a viewer says in a list of his own."""
 
     key: bytes  # Ed25519 public key, 32 bytes
 
@@ -86,9 +87,9 @@ def signature_bytes(sums: bytes, key: Ed25519PrivateKey) -> bytes:
 
 
 def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
-    """The signature of a bundle's files, checked; None where there is none. Whether the files have the
-    checksums that are signed is checked by `layout.check_sums`. Raise `BundleError` for a file that is no
-    signature, and for one that does not fit the checksums."""
+    """The signature of a bundle's files, checked; None where there is none. Whether the files have
+    the checksums that are signed is checked by `layout.check_sums`. Raise `BundleError` for a file
+    that is no signature, and for one that does not fit the checksums."""
     if layout.SIGNATURE not in contents:
         return None
     stated = strict_json(contents[layout.SIGNATURE], layout.SIGNATURE)
@@ -110,8 +111,9 @@ def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
 
 
 def read_signers(path: str | Path) -> Signers:
-    """The operator's list: a TOML file with a line `"Name" = "public key in base64"` for each key. Raise
-    `WorkflowError`, one sentence, for a file that cannot be read, and for an impossible name or key."""
+    """The operator's list: a TOML file with a line `"Name" = "public key in base64"` for each key.
+    Raise `WorkflowError`, one sentence, for a file that cannot be read, and for an impossible name
+    or key."""
     names: dict[bytes, str] = {}
     for name, text in read_toml(path, "list of signers").items():
         key, said = _decoded(text, _KEY_BYTES), clean(name, LONGEST_NAME, "A signer's name")
@@ -135,9 +137,9 @@ def read_signers(path: str | Path) -> Signers:
 
 def is_safe_key(key: bytes) -> bool:
     """Whether 32 bytes are the one encoding of a point of the curve whose order is no divisor of 8.
-    `cryptography` takes any 32 bytes for a public key, and of a point of order 1, 2, 4 or 8 signatures are
-    found without a private key. Twice a point has y = 0 exactly if x^2 + y^2 = 0, so of the points of order 8
-    d y^4 + 2 y^2 = 1."""
+    `cryptography` takes any 32 bytes for a public key, and of a point of order 1, 2, 4 or 8
+    signatures are found without a private key. Twice a point has y = 0 exactly if x^2 + y^2 = 0, so
+    of the points of order 8 d y^4 + 2 y^2 = 1."""
     number = int.from_bytes(key, "little")
     y, odd = number & (2**255 - 1), number >> 255
     if y >= _P:

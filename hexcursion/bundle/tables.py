@@ -259,7 +259,7 @@ NOTE = (
 class StoredSums:
     """What the Parquet file of released sums holds."""
 
-    kept: KeptSums  # the released sums, with what is public in their reading
+    kept: KeptSums  # the released sums, with the public numbers of their reading
     # (N,) public prior mean, response units, that was taken off each response; None where none was
     public_mean: Floats | None
 
@@ -358,7 +358,7 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         ]:
             raise BundleError(f"{name} does not have the columns that the privacy statement names.")
         table = table_of(file, name, wanted)
-    found = {column: _leading(table.column(column), name) for column in wanted}
+    found = {column: leading(table.column(column), name) for column in wanted}
     sizes = {"sums": stated["count"], "counts": stated["count"], "public_counts": cells, "public_mean": cells}
     if more is not None:
         sizes |= {"second_sums": more["count"], "second_counts": more["count"]}
@@ -387,8 +387,8 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
     return StoredSums(kept, found.get("public_mean"))
 
 
-def _leading(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
-    """The numbers of a column before its nulls, all finite and of a sensible size."""
+def leading(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
+    """The (k,) numbers of a column before its nulls; `BundleError` unless finite and of a sensible size."""
     known = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     count = int(known.sum())
     if not np.all(known[:count]):

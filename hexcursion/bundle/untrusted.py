@@ -1,4 +1,5 @@
-"""What strangers may have written, made harmless: texts, JSON and tables, within bounds or `BundleError`."""
+"""What strangers may have written, made harmless: texts, JSON and tables, within bounds or
+`BundleError`."""
 
 from __future__ import annotations
 
@@ -46,12 +47,13 @@ MAX_UNPACKED = 700_000_000  # bytes of all columns together: 50 million numbers,
 
 
 def checked_parquet(content: bytes, name: str, columns: int) -> pq.ParquetFile:
-    """Open a Parquet file without unpacking a value. Raise `BundleError`, with `name`, if rows, more than
-    `columns` columns, nesting or unpacked bytes lie outside what is accepted; `pyarrow` errors pass."""
+    """Open a Parquet file without unpacking a value. Raise `BundleError`, with `name`, if rows,
+    more than `columns` columns, nesting or unpacked bytes exceed the limits; `pyarrow` errors
+    pass."""
     if len(content) < 12 or int.from_bytes(content[-8:-4], "little") > len(content):
         raise BundleError(f"{name} is damaged: it cannot be read as Parquet.")
-    # Texts as a dictionary: one of megabytes that every row repeats takes no room in the file, and hundreds
-    # of gigabytes as a column.
+    # Texts as a dictionary: one of megabytes that every row repeats takes no room in the file, and
+    # hundreds of gigabytes as a column.
     schema = _opened(content, []).schema
     paths = {schema.column(place).path for place in range(len(schema.names))}
     file = _opened(content, [text for text in LONGEST if text in paths])
@@ -82,9 +84,9 @@ def _opened(content: bytes, texts: list[str]) -> pq.ParquetFile:
 
 
 def table_of(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> pa.Table:
-    """Columns of a file from `checked_parquet`, all their values found right; those of `LONGEST` as texts.
-    Raise `BundleError` for texts longer than any of a bundle's, and columns of anything but numbers;
-    `pyarrow` errors pass."""
+    """Columns of a file from `checked_parquet`, all their values found right; those of `LONGEST` as
+    texts. Raise `BundleError` for texts longer than any of a bundle's, and columns of anything but
+    numbers; `pyarrow` errors pass."""
     for column in columns:
         kind = file.schema_arrow.field(column).type
         if column not in LONGEST and not pa.types.is_primitive(kind):
@@ -106,8 +108,9 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def clean(text: str, limit: int, what: str) -> str:
-    """The text as one line without control, formatting and direction characters, which can hide or reorder
-    what a label shows. Raise `BundleError`, calling it `what`, if it is longer than `limit`."""
+    """The text as one line without control, formatting and direction characters, which can hide or
+    reorder what a label shows. Raise `BundleError`, calling it `what`, if it is longer than
+    `limit`."""
     spaced = "".join(" " if character in "\t\r\n\v\f\u2028\u2029" else character for character in str(text))
     kept = "".join(c for c in unicodedata.normalize("NFC", spaced) if unicodedata.category(c)[0] != "C")
     line = " ".join(kept.split())
@@ -140,7 +143,8 @@ def source_of(text: str) -> str:
 
 
 def strict_json(content: bytes, name: str) -> Any:
-    """Parse JSON. Raise `BundleError`, with `name`, for NaN, infinities, repeated keys or deep nesting."""
+    """Parse JSON. Raise `BundleError`, with `name`, for NaN, infinities, repeated keys or deep
+    nesting."""
 
     def constant(text: str) -> Any:
         raise BundleError(f"{name} holds {text}, which is not JSON.")

@@ -1,4 +1,5 @@
-"""Writing a bundle: checked in memory, staged beside its place, put there whole, even after a crash."""
+"""Writing a bundle: checked in memory, staged beside its place, put there whole, even after a
+crash."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from geo.context.surroundings import around
 from hexcursion.bundle import layout
 from hexcursion.bundle.again import released_of
 from hexcursion.bundle.areas import layers_bytes, read_layers
+from hexcursion.bundle.atlas.write import atlas_contents
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import Exported, boundary_geojson, cell_columns, cells_geojson, regions_geojson
 from hexcursion.bundle.layout import script_bytes, zip_bytes_to
@@ -23,7 +25,7 @@ from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.page.papers import attribution_text, map_png, picture_html, readme_text
 from hexcursion.bundle.read import Bundle, bundle_from_contents, published_products, region_of
-from hexcursion.bundle.statement.build import build_statement, facts
+from hexcursion.bundle.statement.build import build_statement, facts, statement_text
 from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import schema_bytes
 from hexcursion.bundle.statement.expected import told_block
@@ -42,7 +44,7 @@ from hexcursion.bundle.tables import (
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.bundle.workplace import Workplace
 from hexcursion.new_place import sync_folder
-from hexcursion.record import Release
+from hexcursion.record import AnyRelease, AtlasRelease, Release
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Staged:
     digest: str  # SHA-256 of its SHA256SUMS, hex
 
     def place(self) -> BundlePaths:
-        """Put folder and zip in their place. May be repeated after a crash: what is in place already stays.
+        """Put folder and zip in their place. May be repeated after a crash: files in place stay.
         Raise `BundleError` if another bundle lies there by now, or the disk refuses."""
         made, made_zip = self.work / self.target.name, self.work / f"{self.target.name}.zip"
         archive = self.target.with_name(made_zip.name)
@@ -81,9 +83,9 @@ class Staged:
 
 
 def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
-    """Write the bundle to a new folder and to `<folder>.zip`. Everything is written beside its place first
-    and renamed, so that nobody ever meets half a bundle. Raise `BundleError` if either exists or cannot be
-    made, or the release cannot be written as a bundle."""
+    """Write the bundle to a new folder and to `<folder>.zip`. Everything is written beside its
+    place first and renamed, so that nobody ever meets half a bundle. Raise `BundleError` if either
+    exists or cannot be made, or the release cannot be written as a bundle."""
     folder, archive = targets(directory)
     with Workplace.make(folder) as work:
         try:
@@ -99,7 +101,12 @@ def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
 
 
 def stage_bundle(
-    release: Release, folder: Path, work: Path, public: PublicFacts | None = None, *, rehearsed: bool = False
+    release: AnyRelease,
+    folder: Path,
+    work: Path,
+    public: PublicFacts | None = None,
+    *,
+    rehearsed: bool = False,
 ) -> Staged:
     """Write the whole bundle into a work folder and flush it to disk; its place stays empty. Raise
     `BundleError` if it cannot be written. `public` and `rehearsed` as for `bundle_contents`."""
@@ -117,14 +124,16 @@ def stage_bundle(
 
 
 def bundle_contents(
-    release: Release, public: PublicFacts | None = None, *, rehearsed: bool = False
+    release: AnyRelease, public: PublicFacts | None = None, *, rehearsed: bool = False
 ) -> dict[str, bytes]:
     """All files of a release's bundle, already read back once with the reader's own eyes.
 
-    `public`: the facts of the plan, whose work on the domain is used again; `rehearsed`: whether a bundle of
-    the same domain was made before, when what is public in its layers was checked. Raise `BundleError` for
-    too many values, and for whatever a reader would refuse.
+    `public`: the facts of the plan, whose work on the domain is used again; `rehearsed`: whether a
+    bundle of the same domain was made before, when what is public in its layers was checked. Raise
+    `BundleError` for too many values, and for whatever a reader would refuse.
     """
+    if isinstance(release, AtlasRelease):
+        return atlas_contents(release, public, rehearsed=rehearsed)
     many = max(release.paths.size, 0 if release.draws is None else release.draws.size)
     if many > MAX_VALUES:
         raise BundleError(
@@ -141,13 +150,14 @@ def bundle_contents(
     try:
         given = domain_from_cells(release.cells, release.region)
         boundary = boundary_geojson(given, shared, rehearsed=rehearsed)
-        domain = domain_from_cells(release.cells, region_of(boundary))  # rounded, as every reader has it
+        # Rounded, as every reader has it
+        domain = domain_from_cells(release.cells, region_of(boundary))
         draws = None if release.draws is None else rounded(release.draws)
         records = None if release.records is None else rounded(release.records)
         shown = None if release.shown_map is None else rounded_field(*release.shown_map)
         cut_by = shown if release.cut_by_map else None
         products = published_products(statement, domain, paths, field, draws, records, cut_by)
-        change = _change(release)
+        change = _change(release, statement["subject"])
         told = told_block(products, statement, field, shown, release.model_check, change, release.map_draws)
         statement = {**statement, "told": told}
         if added := layout.added_files(EXPORTS):
@@ -195,18 +205,15 @@ def bundle_contents(
     )
     drawn = released_of(read, around(domain, layers), public)
     contents[layout.PAGE] = map_html(drawn, products, picture=picture)
-    contents[layout.SUMS] = layout.sums_text(contents).encode()
-    for name, content in contents.items():
-        if len(content) > (layout.most_bytes(name) or 0):
-            raise BundleError(f"{name} would be too large to be read again: use a coarser resolution.")
+    layout.seal(contents)
     bundle_from_contents(contents)
     return contents
 
 
-def _change(release: Release) -> dict[str, Any] | None:
-    """What is told of a change since the public map; None where a release starts from none."""
+def _change(release: Release, subject: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The change since the public map; None for a release that starts from no map."""
     change = None if release.model_check is None else release.model_check.change
-    return None if change is None else change_block(change, release.response, release.value_unit)
+    return None if change is None else change_block(change, release.response, subject)
 
 
 def _exported(name: str, exported: Exported) -> bytes:
@@ -219,14 +226,9 @@ def _exported(name: str, exported: Exported) -> bytes:
     return content
 
 
-def statement_text(statement: Mapping[str, Any]) -> str:
-    """A statement as its file holds it: JSON with a line for each entry, neither NaN nor infinity."""
-    return json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def targets(directory: str | Path) -> tuple[Path, Path]:
-    """The folder and the zip of a new bundle, in a place where one can write. Raise `BundleError` if one of
-    them exists, or nothing can be written there."""
+    """The folder and the zip of a new bundle, in a place where one can write. Raise `BundleError`
+    if one of them exists, or nothing can be written there."""
     folder = Path(directory)
     if folder.name in ("", ".."):
         raise BundleError("Name a new folder for the bundle.")
@@ -240,7 +242,8 @@ def targets(directory: str | Path) -> tuple[Path, Path]:
 
 
 def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
-    folder.mkdir()  # with the usual permissions: the private 0700 of the workplace is not for a publication
+    # With the usual permissions: the private 0700 of the workplace is not for a publication
+    folder.mkdir()
     for name, content in contents.items():
         with (folder / name).open("xb") as stream:
             stream.write(content)
@@ -254,7 +257,8 @@ NOTE = "pending.json"
 
 @dataclass(frozen=True)
 class Pending:
-    """What a staged bundle waits for: the commit of this release with this digest in this ledger."""
+    """What a staged bundle waits for: the commit of this release with this digest in this
+    ledger."""
 
     release_id: str
     name: str  # of the bundle's folder
@@ -264,7 +268,7 @@ class Pending:
 
 @dataclass(frozen=True)
 class Recovered:
-    """What was finished and what was not."""
+    """The finished and the unfinished parts."""
 
     placed: tuple[str, ...] = ()  # release ids that were put in their place
     waiting: tuple[str, ...] = ()  # release ids that wait because their place is taken
@@ -282,10 +286,11 @@ def note_pending(work: Path, pending: Pending) -> None:
 
 
 def recover(parent: Path, ledger: str, committed: Callable[[], Mapping[str, str]]) -> Recovered:
-    """Finish or delete what dead processes left in a folder of bundles. A folder without a note was left
-    before anything could be committed. With one, the ledger decides: if it committed this release with this
-    digest (`committed`), the bundle is put in its place; otherwise the charge is open or was given back,
-    nobody has seen the bundle, and it is deleted. What waits for another ledger is left alone."""
+    """Finish or delete what dead processes left in a folder of bundles. A folder without a note was
+    left before anything could be committed. With one, the ledger decides: if it committed this
+    release with this digest (`committed`), the bundle is put in its place; otherwise the charge is
+    open or was given back, nobody has seen the bundle, and it is deleted. What waits for another
+    ledger is left alone."""
     placed, waiting, deleted = [], [], 0
     for work in Workplace.abandoned(parent):
         pending = read_note(work.folder)

@@ -13,8 +13,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from geo.context.named_areas import SOURCE, areas_like, areas_named
-from hexcursion.bundle import read_bundle
 from hexcursion.bundle.areas import AreaAnswer, new_table, write_table
+from hexcursion.bundle.atlas.read import AtlasBundle, layer_of, open_any
 from hexcursion.bundle.page.officer import officer_text
 from hexcursion.bundle.published.office_key import (
     PASSWORD_VARIABLE,
@@ -78,6 +78,7 @@ def add_areas_command(commands: Any) -> None:
     parser.add_argument("bundle", metavar="BUNDLE", help="folder or zip of a bundle")
     parser.add_argument("--polygons", metavar="FILE", required=True, help="GeoJSON file with the areas")
     parser.add_argument("--name", metavar="PROPERTY", default="", help="property that names an area")
+    add_layer_option(parser)
     parser.add_argument(
         "--threshold", type=float, help="another threshold, in the data's own unit (costs nothing)"
     )
@@ -90,6 +91,11 @@ def add_areas_command(commands: Any) -> None:
     parser.set_defaults(run=run_areas)
 
 
+def add_layer_option(parser: Any) -> None:
+    """`--layer`, the column of an atlas that is meant."""
+    parser.add_argument("--layer", metavar="COLUMN", help="of an atlas: the column that is asked about")
+
+
 def run_areas(options: argparse.Namespace) -> int:
     """Print one line an area, and write the answers where asked; opens nothing private.
 
@@ -97,7 +103,7 @@ def run_areas(options: argparse.Namespace) -> int:
     """
     out = None if options.out is None else new_table(options.out)
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
-    viewer = Viewer(read_bundle(options.bundle))
+    viewer = Viewer(layer_of(options.bundle, options.layer))
     areas, answers = answers_from(
         viewer, options.polygons, threshold=threshold, confidence=options.confidence, name=options.name
     )
@@ -135,7 +141,11 @@ def add_explain_command(commands: Any) -> None:
 def run_explain(options: argparse.Namespace) -> int:
     """Print the text or write it. Raise `BundleError` for a bundle that cannot be read."""
     out = None if options.out is None else new_place(options.out, "file")
-    text = officer_text(read_bundle(options.bundle).statement)
+    found = open_any(options.bundle)
+    first = found.layers[0] if isinstance(found, AtlasBundle) else found
+    text = officer_text(first.statement)
+    if isinstance(found, AtlasBundle):
+        text = f"{found.statement['atlas']['in_words']} Of the first of them:\n\n{text}"
     if out is None:
         print(text, end="")
         return 0
@@ -217,7 +227,7 @@ def run_key(options: argparse.Namespace) -> int:
 
 def run_sign(options: argparse.Namespace) -> int:
     """Sign a bundle."""
-    read_bundle(options.bundle)  # said before a password is asked for
+    open_any(options.bundle)  # said before a password is asked for
     key = office_key(options.key)
     signed = sign_bundle(Path(options.bundle), key)
     for path in signed:
@@ -233,7 +243,7 @@ def run_verify(options: argparse.Namespace) -> int:
     Raise `BundleError` for a bundle or signature that does not hold; `WorkflowError` for the list.
     """
     signers = signers_of(options)
-    signature = read_bundle(options.bundle).signature
+    signature = open_any(options.bundle).signature
     print(signers.says(signature))
     return 0 if signers.knows(signature) else 1
 

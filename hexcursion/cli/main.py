@@ -1,4 +1,5 @@
-"""Parsing and dispatch: every command ends with 0, or with one sentence on stderr and a non-zero status."""
+"""Parsing and dispatch: every command ends with 0, or with one sentence on stderr and a non-zero
+status."""
 
 from __future__ import annotations
 
@@ -10,22 +11,27 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn
 
-from data_loaders import DataError
 from dpgp_core.errors import HexcursionError
 from dpgp_core.plugins import Registry
-from geo import GeoError
 from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.published.site import EMBED, INDEX, write_site, zip_of_site
 from hexcursion.cli.bundles import (
     add_areas_command,
     add_explain_command,
+    add_layer_option,
     add_outline_command,
     add_sign_option,
     add_signers_option,
     add_signing_commands,
     signers_of,
 )
-from hexcursion.cli.options import add_release_options, settings_from_options, shorten_help, with_resolution
+from hexcursion.cli.options import (
+    add_release_options,
+    any_from_options,
+    settings_from_options,
+    shorten_help,
+    with_resolution,
+)
 from hexcursion.cli.outcome import REFUSED, line_of, line_of_release, status_of
 from hexcursion.cli.run import end_progress, progress, run_demo, run_release, run_view
 from hexcursion.comparing.run import BY_HAND, EPSILONS, csv_text, lines, svg_text
@@ -35,6 +41,7 @@ from hexcursion.ledger.cli import add_ledger_commands
 from hexcursion.lint.command import add_lint_command
 from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.settings import field
+from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.version import NAME, VERSION
 
 
@@ -67,7 +74,7 @@ def add_site_command(commands: Any, readings: Sequence[str]) -> None:
 
 
 def run_site(options: argparse.Namespace) -> int:
-    """Check every bundle, write the site, say what is in it; 1 where a bundle was left out."""
+    """Check every bundle, write the site, list its releases; 1 if a bundle was left out."""
     out = new_place(options.out)
     packed = new_place(out.with_name(f"{out.name}.zip"))
     left_out: list[str] = []
@@ -126,6 +133,35 @@ def run_compare(options: argparse.Namespace) -> int:
     return 0
 
 
+ATLAS_TEXT = (
+    "Several columns of the same records, released by `release` together under one promise: name them with "
+    "--value pb zn cd and give each its threshold, its public centre and its clip bound (about 1.6 standard "
+    "deviations) as --threshold pb=150 zn=500 cd=1.2, or write a table [columns.pb] for each into a settings "
+    "file. One charge pays for all maps, every threshold of each and every relation between them; one of "
+    "them alone is not promised more. This command plans: it says what each map is expected to show and "
+    "which columns to leave out, draws nothing and charges nothing."
+)
+
+
+def add_atlas_command(commands: Any) -> None:
+    """The subcommand that explains and plans an atlas, with the options of a release."""
+    text = "plan a release of several columns together: what each map will show, and what all cost"
+    usage = "%(prog)s --data FILE --value COLUMN COLUMN ... --threshold COLUMN=NUMBER ... [OPTION ...]"
+    parser = commands.add_parser("atlas", help=text, description=ATLAS_TEXT, usage=usage)
+    add_release_options(parser)
+    shorten_help(parser)
+    parser.set_defaults(
+        run=run_atlas, out=None, dry_run=True, show_baseline=False, sign=None, json=False, released={}
+    )
+
+
+def run_atlas(options: argparse.Namespace) -> int:
+    """Plan, and print the plan; raise `WorkflowError` for one column, and as `run_release`."""
+    if not isinstance(any_from_options(options), AtlasSettings):
+        raise WorkflowError("An atlas has several columns: name them with --value pb zn cd.")
+    return run_release(options)
+
+
 ABOUT = (
     "Private excursion maps of point data: where does a field pass a threshold? Begin with `demo --out DIR`. "
     "A command that cannot do what is asked says why in one sentence on stderr, and its status is not 0."
@@ -134,14 +170,16 @@ NEGATIVE = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose refusals are one sentence, like all others; -1e-3 is a number and no option."""
+    """A parser whose refusals are one sentence, like all others; -1e-3 is a number and no
+    option."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._negative_number_matcher = NEGATIVE
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """As argparse does, but a command itself refuses what it does not know: its help lists the rest."""
+        """As argparse does, but a command itself refuses what it does not know: its help lists the
+        rest."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -155,8 +193,8 @@ class Parser(argparse.ArgumentParser):
 def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     """Make the parser of all commands, or of those of installed packages at most the wanted one.
 
-    A package's command is a function of the subparsers that adds one of its entry point's name. Raise
-    `PluginError` for one that does not load, cannot be added, or bears a name that is taken.
+    A package's command is a function of the subparsers that adds one of its entry point's name.
+    Raise `PluginError` for one that does not load, cannot be added, or bears a name that is taken.
     """
     program = "hexcursion" if Path(sys.argv[0]).stem == "hexcursion" else "python -m hexcursion"
     parser = Parser(prog=program, description=ABOUT)
@@ -185,6 +223,7 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     add_sign_option(release)
     shorten_help(release)
     release.set_defaults(run=run_release, released={})
+    add_atlas_command(commands)
     text = "the same on house sales that ship with the program"
     demo = commands.add_parser("demo", help=text, description=text)
     demo.add_argument("--out", metavar="DIR", required=True, help="new folder for the bundle and its ledger")
@@ -196,6 +235,16 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     view.add_argument("bundle", metavar="BUNDLE", help="folder or zip of a bundle")
     view.add_argument(
         "--threshold", type=float, help="another threshold, in the data's own unit (costs nothing)"
+    )
+    add_layer_option(view)
+    view.add_argument(
+        "--derive",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="of an atlas, free: where ratio A B NUMBER, difference A B NUMBER or sum A B NUMBER lies above "
+        "the number; both A B or any A B as published",
     )
     view.add_argument(
         "--density",
@@ -233,8 +282,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one_line = getattr(options, "json", False)
         with redirect_stdout(sys.stderr) if one_line else nullcontext():
             status = int(options.run(options) or 0)
-    except (Cancelled, KeyboardInterrupt, HexcursionError, DataError, GeoError) as error:
-        stands = " ".join(getattr(error, "__notes__", ()))  # after the charge: its entry, by `charge_stands`
+    except (HexcursionError, KeyboardInterrupt) as error:
+        # After the charge: its entry, by `charge_stands`
+        stands = " ".join(getattr(error, "__notes__", ()))
         text = str(error)
         if isinstance(error, Cancelled | KeyboardInterrupt):
             text = f"Stopped. {stands}" if stands else "Stopped; nothing was released."

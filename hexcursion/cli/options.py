@@ -1,4 +1,5 @@
-"""The options of `release`, made from the settings' own definitions, and how they become settings."""
+"""The options of `release`, made from the settings' own definitions, and how they become
+settings."""
 
 from __future__ import annotations
 
@@ -6,15 +7,16 @@ import argparse
 import re
 import shlex
 import sys
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from data_loaders import profiles
 from geo.context.named_areas import box_around, place_named
-from hexcursion.cli.profile import fill_from_profile
+from hexcursion.cli.profile import fill_from_profile, filter_pairs
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import propose_resolution
 from hexcursion.releasing.allowed_paths import reach_of_file
 from hexcursion.settings import field
+from hexcursion.settings.atlas import OWN, AtlasChoices, AtlasSettings, Settings, any_settings
 from hexcursion.settings.catalogue import (
     catalogue,
     default_words,
@@ -24,13 +26,12 @@ from hexcursion.settings.catalogue import (
     is_copy,
     value_words,
 )
-from hexcursion.settings.field import Field
+from hexcursion.settings.field import Field, fields_of
 from hexcursion.settings.model import (
     TABLES,
     ReleaseSettings,
     read_toml,
     refuse_addresses,
-    settings_from_mapping,
 )
 from hexcursion.settings.names import GROUPS
 
@@ -43,6 +44,9 @@ TYPED = frozenset({
 })  # fmt: skip
 """Options that people type: `--help` lists them in short, `--help-all` every option in full."""
 ALL = "--help-all"
+BY_COLUMN = frozenset({"data.value", *OWN})
+"""Options that take a column's own value, as COLUMN=VALUE, where several columns are released
+together."""
 
 
 class _HelpAll(argparse.Action):
@@ -55,6 +59,17 @@ class _HelpAll(argparse.Action):
             action.help = self.const.get(action.dest, action.help)
         parser.print_help()
         parser.exit()
+
+
+Chosen = TypeVar("Chosen", bound=Settings)
+
+
+class _Help(argparse.HelpFormatter):
+    """Names the value of an option once, also where several columns may each have their own."""
+
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        named = action.metavar if isinstance(action.metavar, str) else default_metavar
+        return named if action.dest in BY_COLUMN else super()._format_args(action, default_metavar)
 
 
 def shorten_help(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +102,7 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         help="Let that file name a ledger, a Dask scheduler, and files outside of its own folder, the "
         "current one and HEXCURSION_DATA.",
     )
+    parser.formatter_class = _Help
     groups = {name: parser.add_argument_group(title) for name, title in GROUPS.items()}
     for item in catalogue().values():
         if not (flags := flags_of(item)):
@@ -94,14 +110,34 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         more: dict[str, Any] = {"metavar": item.setting.metavar or value_words(item)}
         if item.kind == "switch":
             more = {"action": argparse.BooleanOptionalAction}
+        elif item.name in BY_COLUMN:
+            more["nargs"] = "+"
         elif item.many:
             more["nargs"] = item.length or "+"
-            if item.kind == "pairs" or not item.length:  # several at once, or the option several times
+            # Several at once, or the option several times
+            if item.kind == "pairs" or not item.length:
                 more["action"] = "extend"
         default = default_words(item)
         text = help_words(item) + (f" Default: {default}." if default else "")
         text = argparse.SUPPRESS if is_copy(item) else text.replace("%", "%%")
         groups[group_of(item)].add_argument(*flags, dest=item.name, default=None, help=text, **more)
+    for item in fields_of(AtlasChoices).values():
+        switch = item.kind == "switch"
+        kind: dict[str, Any] = (
+            {"action": argparse.BooleanOptionalAction} if switch else {"metavar": value_words(item)}
+        )
+        groups[item.group].add_argument(
+            f"--{item.key}", dest=item.key, default=None, help=help_words(item), **kind
+        )
+    groups["set"].add_argument(
+        "--derived",
+        nargs="+",
+        action="append",
+        default=None,
+        metavar="WORD",
+        help="Several columns: a layer that follows from them, published at no cost: ratio A B NUMBER, "
+        "difference A B NUMBER or sum A B NUMBER (where it lies above the number), both A B, any A B.",
+    )
     groups["data"].add_argument(
         "--profile",
         metavar="NAME|none",
@@ -137,14 +173,25 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
+    """Read settings of one column as `any_from_options`; raise `WorkflowError` for those of
+    several."""
+    found = any_from_options(options)
+    if isinstance(found, AtlasSettings):
+        raise WorkflowError(
+            "Several columns are released together by `release` and `atlas` alone: name one with --value."
+        )
+    return found
+
+
+def any_from_options(options: argparse.Namespace) -> Settings:
     """Read settings from the file named by --config, overridden by the options that were given.
 
-    Raise `WorkflowError` for what is missing, impossible or does not fit together.
+    Raise `WorkflowError` for missing or impossible options and those that do not fit together.
     """
-    return settings_from_mapping(_values(options))
+    return any_settings(_values(options))
 
 
-def with_resolution(settings: ReleaseSettings, options: argparse.Namespace) -> ReleaseSettings:
+def with_resolution(settings: Chosen, options: argparse.Namespace) -> Chosen:
     """Add the resolution that suits area and records, where an option or a file says none.
 
     A settings file that says none means the default, as everywhere else that reads one. Raise
@@ -155,15 +202,17 @@ def with_resolution(settings: ReleaseSettings, options: argparse.Namespace) -> R
     about = options.records_about
     records = None if about is None else _read(field("records_about"), about)
     proposal = propose_resolution(
-        settings, records if records is None else field("records_about").check(records)
+        settings.first if isinstance(settings, AtlasSettings) else settings,
+        records if records is None else field("records_about").check(records),
     )
     others = "another" if about is not None else "another, --records-about N the one for so many"
     print(f"By default {proposal.sentence} (--resolution takes {others}).", file=sys.stderr)
-    return settings.with_changes(resolution=proposal.resolution)
+    return cast("Chosen", settings.with_changes(resolution=proposal.resolution))
 
 
 def _is_proposed(options: argparse.Namespace) -> bool:
-    """Whether a resolution is proposed: neither an option nor a settings file is there to say it."""
+    """Whether a resolution is proposed: neither an option nor a settings file is there to say
+    it."""
     return options.config is None and options.resolution is None
 
 
@@ -186,11 +235,17 @@ def _values(options: argparse.Namespace) -> dict[str, Any]:
     if "bbox" in given:
         for name in ("region", "features", "feature_column"):
             values.pop(name, None)
-    for name, item in catalogue().items():
-        if name in given:
+    several = len(given.get("data.value", ())) > 1 or isinstance(values.get("columns"), dict)
+    for name, item in (catalogue() | fields_of(AtlasChoices)).items():
+        if name in BY_COLUMN and name in given:
+            _put(values, name, _by_column(item, given[name], several=several))
+        elif name in given:
             _put(values, name, _read(item, given[name]))
     if _is_proposed(options) and values.get("relation") != "add-or-remove":
-        values.pop("records_about", None)  # it speaks for a resolution; the true number is public later
+        # It speaks for a resolution; the true number is public later
+        values.pop("records_about", None)
+    if "derived" in given:
+        values["derived"] = given["derived"]
     if said := _other_rows(values):
         print(said, file=sys.stderr)
     for role in ("data", "reference"):
@@ -198,17 +253,33 @@ def _values(options: argparse.Namespace) -> dict[str, Any]:
             raise WorkflowError(f"Name the file of the {role} with --{role}.")
     if "data" not in values:
         raise WorkflowError("Name the private data with --data FILE (or a settings file with --config).")
-    if "threshold" not in values:
+    if "threshold" not in values and "columns" not in values:
         raise WorkflowError("Give the threshold in the data's own unit with --threshold.")
     profile: str | None = given.get("profile")
     typed = "data.path" in given or profile is not None  # a settings file says everything itself
-    if typed and (said := fill_from_profile(values, profile)):
+    if typed and (said := _filled(values, profile)):
         print(said, file=sys.stderr)
     return values
 
 
+def _filled(values: dict[str, Any], profile: str | None) -> str:
+    """Fill in what an agency's columns say, by the first of several columns; return the sentence
+    about it."""
+    data = values["data"]
+    named = data.get("value") if isinstance(data, dict) else None
+    several = list(named) if isinstance(named, list) else list(values.get("columns") or ())
+    if not several:
+        return fill_from_profile(values, profile)
+    data["value"] = several[0]
+    try:
+        return fill_from_profile(values, profile)
+    finally:
+        data["value"] = named
+
+
 def _other_rows(values: dict[str, Any]) -> str:
-    """Let filters of the reference without a file choose other rows of the private table, and say so."""
+    """Let filters of the reference without a file choose other rows of the private table, and say
+    so."""
     data, reference = values.get("data"), values.get("reference")
     if not isinstance(data, dict) or not isinstance(reference, dict) or "path" not in data:
         return ""
@@ -219,8 +290,28 @@ def _other_rows(values: dict[str, Any]) -> str:
     reference["path"] = data["path"]
     if "layer" in data:
         reference.setdefault("layer", data["layer"])
-    listed = " ".join(shlex.quote(f"{name}={entry}") for name, entry in reference["where"].items())
+    listed = " ".join(shlex.quote(f"{name}={entry}") for name, entry in filter_pairs(reference["where"]))
     return f"The reference data are other rows of the same file: --reference-where {listed}."
+
+
+def _by_column(item: Field, texts: list[str], *, several: bool) -> Any:
+    """Typed words of a setting that each column may have: one value, or one by column."""
+    if item.name == "data.value":
+        return texts if len(texts) > 1 else texts[0]
+    if not several and len(texts) == 1:
+        return _read(item, texts[0])
+    if len(texts) == 1 and "=" not in texts[0]:
+        return _read(item, texts[0])
+    found: dict[str, Any] = {}
+    for text in texts:
+        column, equals, value = text.rpartition("=")
+        if not (column and equals):
+            raise WorkflowError(
+                f"Write --{item.key.replace('_', '-')} as COLUMN=VALUE for each of several columns, not "
+                f"{text!r}."
+            )
+        found[column] = _read(item, value)
+    return found
 
 
 def share(text: str) -> float:
@@ -244,7 +335,7 @@ def _put(values: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _read(item: Field, text: Any) -> Any:
-    """What was typed, as its setting's kind; what cannot be read stays a text, which the settings refuse."""
+    """Typed words as the setting's kind; unreadable ones stay text, which the settings refuse."""
     if isinstance(text, list):
         return _pairs(text) if item.kind == "pairs" else [_read(item, entry) for entry in text]
     try:
@@ -255,15 +346,13 @@ def _read(item: Field, text: Any) -> Any:
         return text
 
 
-def _pairs(texts: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _pairs(texts: list[str]) -> dict[str, str | list[str]]:
+    """Row filters by column, with a list where a column is given several entries."""
+    found: dict[str, list[str]] = {}
     for text in texts:
         column, equals, entry = text.partition("=")
         if not (column and equals):
             raise WorkflowError(f"Write row filters as COLUMN=VALUE, not {text!r}.")
-        if found.setdefault(column, entry) != entry:
-            raise WorkflowError(
-                f"Column {column!r} is filtered twice, and no row has two entries in it: give one "
-                "COLUMN=VALUE for each column."
-            )
-    return found
+        if entry not in found.setdefault(column, []):
+            found[column].append(entry)
+    return {column: entries[0] if len(entries) == 1 else entries for column, entries in found.items()}

@@ -1,4 +1,5 @@
-"""Fills in the columns of a table as its agency names them, where no option of the command line does."""
+"""Fills in the columns of a table as its agency names them, where no option of the command line
+does."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ WITHOUT = "--profile none reads it without"
 def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
     """Fill settings (by key, what is there stays) in from the profile of the private table.
 
-    Say what was taken. `wanted` names a profile; "none" is none at all, None the one that the columns fit.
-    Raise `WorkflowError` or `DataError` for a profile that does not exist or fit, and where a person must
-    choose a value, a quantity or a coordinate system. All depends on the names of the columns alone.
+    Print the choices it made. `wanted` names a profile; "none" is none at all, None the one that
+    the columns fit. Raise `WorkflowError` or `DataError` for a profile that does not exist or fit,
+    and where a person must choose a value, a quantity or a coordinate system. All depends on the
+    names of the columns alone.
     """
     data = values.get("data")
     if wanted == NO_PROFILE or not isinstance(data, dict) or not _is_table(data):
@@ -75,7 +77,8 @@ def _is_table(data: dict[str, Any]) -> bool:
     path, loader = data.get("path"), data.get("loader")
     if loader not in (None, "sensor-table") or data.get("postcodes") is not None:
         return False
-    return isinstance(path, str) and "\0" not in path and os.path.isfile(path)  # a pipe is read once only
+    # A pipe is read once only
+    return isinstance(path, str) and "\0" not in path and os.path.isfile(path)
 
 
 def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
@@ -94,7 +97,8 @@ def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
     except DataError:
         if wanted is not None:
             raise
-        return None  # whoever reads the file says the same of it, after the settings are found right
+        # Whoever reads the file says the same of it, after the settings are found right
+        return None
     if wanted is not None and (found is None or not (found.place or found.values)):
         raise WorkflowError(
             f"The table has no columns of the profile {wanted!r}: leave --profile out, or name its columns."
@@ -103,7 +107,7 @@ def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
 
 
 def _written(data: dict[str, Any]) -> Written:
-    """What is said of how the table is written, as far as it can be true: settings are checked later."""
+    """The options on how the table is written, unchecked: the settings check them later."""
     row = data.get("header_row")
     words = {
         name: word
@@ -118,7 +122,8 @@ def _written(data: dict[str, Any]) -> Written:
 
 
 def _places(data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
-    """Put the columns of the places, and their system where they are the agency's; the same as options."""
+    """Put the columns of the places, and their system where they are the agency's; the same as
+    options."""
     place, taken = found.place, list[tuple[str, str]]()
     if place is None:
         return taken
@@ -140,7 +145,8 @@ def _places(data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
 
 
 def _counted(values: dict[str, Any], data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
-    """Count the rows of a table that has no values, unless a person names one; the options that say so."""
+    """Count the rows of a table that has no values, unless a person names one; the options that say
+    so."""
     word = found.profile.count
     if not word or data.get("value") is not None or values.get("values") not in (None, "count"):
         return []
@@ -191,7 +197,8 @@ def _which_value(found: Recognised) -> str:
 
 
 def _one_quantity(values: dict[str, Any], data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
-    """Refuse a mixture of quantities, and let reference data keep the one that the private data keep."""
+    """Refuse a mixture of quantities, and let reference data keep the one that the private data
+    keep."""
     column = found.quantity
     if column is None:
         return []
@@ -202,16 +209,26 @@ def _one_quantity(values: dict[str, Any], data: dict[str, Any], found: Recognise
             f"The table is read as {found.profile.title}, whose column {column!r} says what each row "
             f"measures: keep one quantity with --where, such as {example} ({WITHOUT})."
         )
+    if any(isinstance(entry, list) and len(entry) > 1 for entry in kept.values()):
+        raise WorkflowError(
+            f"The column {column!r} says what each row measures: keep one entry of it, not several."
+        )
     reference = values.get("reference")
     if not isinstance(reference, dict) or any(_same(name, column) for name in _filters(reference)):
         return []
     reference["where"] = {**_filters(reference), **kept}
-    return [("--reference-where", f"{name}={entry}") for name, entry in kept.items()]
+    return [("--reference-where", f"{name}={entry}") for name, entry in filter_pairs(kept)]
 
 
 def _filters(source: dict[str, Any]) -> dict[str, Any]:
     where = source.get("where")
     return where if isinstance(where, dict) else {}
+
+
+def filter_pairs(where: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Row filters as pairs, one for each entry of a column."""
+    listed = ((name, entry if isinstance(entry, list) else [entry]) for name, entry in where.items())
+    return [(name, entry) for name, entries in listed for entry in entries]
 
 
 def _same(one: object, other: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -13,12 +13,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hexcursion.bundle import Bundle, BundleError, again, read_bundle
 from hexcursion.bundle.again import density_of
 from hexcursion.bundle.areas import new_table
+from hexcursion.bundle.atlas.derived import derived_words
+from hexcursion.bundle.atlas.read import AtlasBundle, atlas_doubts, atlas_from_contents, open_any
+from hexcursion.bundle.layout import contents_of
+from hexcursion.bundle.products import counted
 from hexcursion.bundle.published.office_key import sign_bundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.bundles import office_key, signers_of
-from hexcursion.cli.options import settings_from_options, with_resolution
+from hexcursion.cli.options import any_from_options, with_resolution
 from hexcursion.comparing.own_records import own_records
 from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
@@ -30,17 +34,20 @@ from hexcursion.project.baseline import compare, curators_map, free_map
 from hexcursion.project.example import county_settings
 from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
+from hexcursion.releasing.atlas import AtlasPlan
 from hexcursion.releasing.once import told_that_it_stands
 from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
+from hexcursion.settings.atlas import Settings
 from hexcursion.settings.catalogue import flag_of
+from hexcursion.settings.derived import derived_from
 from hexcursion.words import agreement_words, plural
 
 
 def progress(fraction: float, text: str) -> None:
-    """Say on standard error what is being done, and which share of it is done."""
+    """Print the current step and its progress on standard error."""
     if sys.stderr.isatty():
         print(f"\r{100 * fraction:3.0f} %  {text:<60}", end="", file=sys.stderr, flush=True)
 
@@ -57,11 +64,12 @@ CURATOR_ONLY = "Curator only, do not publish:"
 def run_release(options: argparse.Namespace) -> int:
     """Do the main job: load, tune on reference data, draw, write, print the receipt.
 
-    Raise `WorkflowError` for what stops the release; `DataError` and `GeoError` for what files hold.
+    Raise `WorkflowError` for what stops the release; `DataError` and `GeoError` for what files
+    hold.
     """
     if options.out is None and not options.dry_run:
         raise WorkflowError("Name a new folder for the bundle: --out DIR. A try without one is --dry-run.")
-    settings = settings_from_options(options)
+    settings = any_from_options(options)
     return _release(
         settings,
         Path(options.out or ""),
@@ -91,7 +99,8 @@ def run_demo(options: argparse.Namespace) -> int:
     try:
         return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
     except BaseException:
-        if not any(out.iterdir()):  # no ledger was begun there and nothing drawn: the name stays free
+        # No ledger was begun there and nothing drawn: the name stays free
+        if not any(out.iterdir()):
             out.rmdir()
         raise
 
@@ -103,7 +112,8 @@ class _Printed(Listener):
     tuned: Tuned | None = None
 
     def loaded(self, project: Project) -> None:
-        """Print what was read, and notes on the public area, on standard error: for the curator alone."""
+        """Print the report of reading and notes on the public area on standard error, for the
+        curator."""
         self.project = project
         print(CURATOR_ONLY, *project.private.sentences(), *project.domain.notes, sep="\n", file=sys.stderr)
 
@@ -121,13 +131,18 @@ class _Printed(Listener):
         end_progress()
         _print_search(tuned)
 
+    def foretold(self, lines: Sequence[str]) -> None:
+        """What each map of an atlas is expected to show, from simulated worlds alone."""
+        end_progress()
+        print("", *lines, sep="\n")
+
     def solved(self, sentence: str) -> None:
         """The epsilon that a wanted agreement needs."""
         print(f"  {sentence}")
 
 
 def _release(
-    settings: ReleaseSettings,
+    settings: Settings,
     out: Path,
     place: str | None,
     dry: bool,
@@ -139,7 +154,7 @@ def _release(
 ) -> int:
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
-    elif settings.pilot is not None:
+    elif isinstance(settings, ReleaseSettings) and settings.pilot is not None:
         raise WorkflowError(
             f"A pilot spends budget, so it has no dry run: leave --dry-run or {flag_of(field('pilot'))} out."
         )
@@ -178,16 +193,34 @@ def _release(
         print(f"\nReleased as {published.release.release_id}; {where}.")
         if key is not None:
             print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
-        bundle = read_bundle(published.folder, just_written=True)
-        for line in how_right(bundle.statement, bundle.published):
-            print(f"  {line}")
-        if baseline and planned.tuned is not None:
-            _print_baseline(plan.project, planned.tuned, bundle)
+        _print_written(published.folder, plan, planned.tuned if baseline else None)
     return 0
 
 
+def _print_written(folder: Path, plan: Plan, tuned: Tuned | None) -> None:
+    """What the bundle says of its maps, and with a search the curator's comparison."""
+    if isinstance(plan, AtlasPlan):
+        for line in atlas_sentences(atlas_from_contents(contents_of(folder), compared=True)):
+            print(f"  {line}")
+        return
+    bundle = read_bundle(folder, just_written=True)
+    for line in how_right(bundle.statement, bundle.published):
+        print(f"  {line}")
+    if tuned is not None:
+        _print_baseline(plan.project, tuned, bundle)
+
+
+def atlas_sentences(atlas: AtlasBundle) -> Iterator[str]:
+    """What all maps promise together, then each layer with how right its map is."""
+    yield atlas.statement["atlas"]["in_words"]
+    yield from (block["in_words"] for block in atlas.statement.get("derived", ()))
+    for name, layer in zip(atlas.names, atlas.layers, strict=True):
+        yield f"{name}: {' '.join((counted(layer.published), *how_right(layer.statement, layer.published)))}"
+
+
 def _print_remedies(listener: _Printed) -> None:
-    """Other choices with what simulations say of each, as they are tried; Ctrl-C leaves the rest out."""
+    """Other choices with what simulations say of each, as they are tried; Ctrl-C leaves the rest
+    out."""
     project, tuned = listener.project, listener.tuned
     if project is None or tuned is None:
         return
@@ -218,25 +251,53 @@ def _sign(published: Published, key: Ed25519PrivateKey) -> None:
 def run_view(options: argparse.Namespace) -> int:
     """Print what a bundle says at a threshold; opens the bundle and nothing else.
 
-    Raise `BundleError` if it is not valid, or has no counts for a density; `WorkflowError` for the threshold.
+    Raise `BundleError` if it is not valid, or has no counts for a density; `WorkflowError` for the
+    threshold.
     """
     if options.out is not None and options.density is None:
         raise BundleError("Say with --density above how many records per square kilometre the file is about.")
     if options.out is not None:
         new_table(options.out)
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
-    viewer = Viewer(read_bundle(options.bundle))
+    found = open_any(options.bundle)
+    if isinstance(found, AtlasBundle):
+        if options.layer is None:
+            return _view_atlas(found, options)
+        found = found.layer(options.layer)
+    elif options.layer is not None or options.derive:
+        raise BundleError(
+            "This bundle is a map of one column and has no layers: leave --layer and --derive out."
+        )
+    viewer = Viewer(found)
     print(viewer.bundle.statement["release"]["title"])
     print(f"  {signers_of(options).says(viewer.bundle.signature)}")
-    for doubt in again.doubts(viewer.bundle):
+    for doubt in () if options.layer else again.doubts(viewer.bundle):
         print(f"! {doubt}")
     for line in viewer.sentences(viewer.at(threshold)):
         print(f"  {line}")
     if options.density is not None:
-        found = density_of(viewer.bundle, options.density)
-        print(f"  {found.sentence}")
+        density = density_of(viewer.bundle, options.density)
+        print(f"  {density.sentence}")
         if options.out is not None:
-            print(f"  Written: {found.save(options.out)}.")
+            print(f"  Written: {density.save(options.out)}.")
+    return 0
+
+
+def _view_atlas(atlas: AtlasBundle, options: argparse.Namespace) -> int:
+    """Print what an atlas promises and what each of its maps shows, as published."""
+    if options.threshold is not None or options.density is not None:
+        raise BundleError(
+            f"This bundle is an atlas: name the layer that is asked about with --layer, one of "
+            f"{', '.join(atlas.names)}."
+        )
+    print(atlas.statement["release"]["title"])
+    print(f"  {signers_of(options).says(atlas.signature)}")
+    for doubt in atlas_doubts(atlas):
+        print(f"! {doubt}")
+    for line in atlas_sentences(atlas):
+        print(f"  {line}")
+    for typed in options.derive:
+        print(f"  {derived_words(atlas.by_name, derived_from(typed))}")
     return 0
 
 
@@ -247,7 +308,8 @@ def _print_receipt(lines: tuple[ReceiptLine, ...]) -> None:
 
 
 def _print_shared(plan: Plan) -> None:
-    """Curator only: the exact number stands in no file, since it tells who was in an earlier release."""
+    """Curator only: the exact number stands in no file, since it tells who was in an earlier
+    release."""
     standing = plan.preview.standing
     if standing is not None and standing.shared:
         print(f"\n{CURATOR_ONLY}\n  {shared_text(standing)}", file=sys.stderr)

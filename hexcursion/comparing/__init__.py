@@ -1,1 +1,1 @@
-"""Mechanisms beside each other at equal epsilon, delta and unit, on reference data; nothing is released."""
+"""Mechanisms compared at equal epsilon, delta and unit, on reference data; nothing is released."""

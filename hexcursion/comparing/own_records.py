@@ -1,8 +1,9 @@
-"""The yardstick after a release: how many of the curator's own records a map shows on their right side.
+"""The yardstick after a release: how many of the curator's own records a map shows on their right
+side.
 
-Computed from private records for the curator's eyes alone: it stands in no file and on no public page. The
-program advises by it and withholds nothing: a stop that follows from private records would have to be paid
-for, and at a tenth of epsilon a third of the stops would be false.
+It is computed from private records for the curator alone: no file and no public page has it. The
+program advises by it and withholds nothing. A stop that follows from private records would have to
+be paid for, and at a tenth of epsilon a third of the stops would be false.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ FOLDS = 5  # a table without noise fits the records that made it: each part is j
 
 @dataclass(frozen=True)
 class OwnRecords:
-    """Shares of private records, in judged hexagons, on the side that a map shows (curator only)."""
+    """Shares of private records, in judged hexagons, on the side that a map shows (curator
+    only)."""
 
     number: int  # of the records in judged hexagons
     release: float
     colour: float  # the better map of one colour
     table: float  # a table of means of at least `LEAST` records, filled by the nearest shown hexagon
-    public: float | None = None  # the map of public data alone; None where there is none
+    public: float | None = None  # the map of public data alone, if there is one
 
     @property
     def gain(self) -> float:
@@ -43,7 +45,7 @@ class OwnRecords:
         """The four shares in one sentence."""
         public = "" if self.public is None else f" public map {_hundred(self.public)};"
         return (
-            f"Of your {self.number:,} records where the map is judged {_hundred(self.release)} in 100 lie on "
+            f"Of your {self.number:,} records where the map is judged {_hundred(self.release)} in 100 are on "
             f"the side the map shows;{public} one colour {_hundred(self.colour)}; a table of means "
             f"{_hundred(self.table)}."
         )
@@ -60,11 +62,11 @@ class OwnRecords:
 def own_records(
     project: Project, products: Products, public: Bools | None = None, threshold: float | None = None
 ) -> OwnRecords | None:
-    """Judge released products, and maps beside them, by the project's private records.
+    """Judge released products and simpler maps by the project's private records.
 
-    `public`: (N,) the set of the public map, where there is one; `threshold`: that of the products, by
-    default the project's. None for answers and counts, of which one record has no side, and without a record
-    that is judged.
+    `public` is the (N,) set of the public map, if there is one, and `threshold` that of the
+    products, by default the project's. Return None for answers and counts, where a single record
+    has no side, and if no record is in a judged hexagon.
     """
     if project.answers is not None or project.exposure is not None:
         return None
@@ -86,21 +88,19 @@ def own_records(
 
 
 def _by_table(records: Records, judged: Bools) -> float:
-    """The share that a table of means shows right, each fifth of the records by a table of the others."""
+    """The share that a table of means shows right: each fifth of the records is judged by a table
+    of the others."""
     part, right = np.arange(records.cell.size) % FOLDS, 0
-    counted = judged[records.cell]
+    countable = judged[records.cell]
     for fold in range(FOLDS):
         mine = part == fold
-        others = Records(
-            records.cell[~mine], records.value[~mine], records.threshold, records.centres, records.spacing,
-            records.below,
-        )  # fmt: skip
-        table = minimum(others, LEAST)
+        training = replace(records, cell=records.cell[~mine], value=records.value[~mine])
+        table = minimum(training, LEAST)
         assert table.mean is not None  # as every table of counts
-        shown = filled(replace(table, inside=table.shown & others.beyond(table.mean)), others)
-        there = mine & counted
-        right += int((shown[records.cell[there]] == records.beyond(records.value[there])).sum())
-    return right / int(counted.sum())
+        classes = filled(replace(table, inside=table.shown & training.beyond(table.mean)), training)
+        tested = mine & countable
+        right += int((classes[records.cell[tested]] == records.beyond(records.value[tested])).sum())
+    return right / int(countable.sum())
 
 
 def _hundred(share: float) -> int:

@@ -39,18 +39,20 @@ SEED = 271828  # simulated releases of reference data only; a release never sees
 def calibration_of(design: Design, world: World, truth: Bools) -> float:
     """Expected calibration error of simulated releases of a world's records, 0 (right) to 1.
 
-    `truth`, (N,), is the map without privacy, taken as certain. Vote fractions of a mechanism's paths stand
-    for its probabilities where it has none.
+    `truth`, (N,), is the map without privacy, taken as certain. A mechanism without probabilities
+    is judged by the vote fractions of its paths.
     """
     mechanism, entropy = mechanism_of(design), SimulationEntropy(SEED)
-    asked = replace(design, paths=1) if mechanism.free_paths else design
-    prepared = mechanism.prepare(asked, world.facts, world.records)
-    said = [world.probabilities(draw_release(prepared, entropy, simulation=True)) for _ in range(RELEASES)]
-    return calibration_error(np.concatenate(said), np.tile(truth, RELEASES))
+    drawable = replace(design, paths=1) if mechanism.free_paths else design
+    prepared = mechanism.prepare(drawable, world.facts, world.records)
+    releases = [draw_release(prepared, entropy, simulation=True) for _ in range(RELEASES)]
+    probabilities = [world.probabilities(released) for released in releases]
+    return calibration_error(np.concatenate(probabilities), np.tile(truth, RELEASES))
 
 
 def calibration_error(probability: Floats, inside: Bools) -> float:
-    """Mean over hexagons of the gap, in their tenth of (S,) probabilities, between what is said and so.
+    """Mean over hexagons of the gap, in their tenth of (S,) probabilities, between stated and
+    observed chances.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def calibration_error(probability: Floats, inside: Bools) -> float:
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 10.0)
 BY_HAND = ("lengthscale", "ridge", "pilot")
-"""Settings of a release of which nothing would be seen in a comparison."""
+"""Settings of a release that a comparison does not show."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,17 @@ class Row:
     epsilon: float  # the budget at the comparison's delta
     result: SearchResult | None  # None where no design meets the budget
     calibration: float  # error of simulated releases of the best design, or NaN
-    reason: str  # why there is none; "" otherwise
+    reason: str  # why there is no result; "" otherwise
     seconds: float  # time of its search on this machine
-    # lost: share of a field's variance that it leaves where records are; limit: the least that any such
-    # release can leave. In worlds where the limit's conditions hold; NaN where they do not, or none is proved
+    # lost: share of a field's variance that the release leaves where records are; limit: the least
+    # that any such release can leave. Both hold for worlds that meet the limit's conditions; NaN
+    # for other worlds, or without a proved limit
     lost: float = math.nan
     limit: float = math.nan
 
     @property
     def best(self) -> Scored | None:
-        """The best design found, None where none meets the budget."""
+        """The best design, None where no design meets the budget."""
         return None if self.result is None else self.result.chosen
 
     @property
@@ -96,7 +99,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows, by what the mechanisms hide and then in the order asked for, epsilons increasing."""
+    """All rows, by what the mechanisms hide and then in the order asked for, epsilons
+    increasing."""
 
     rows: tuple[Row, ...]
     delta: float
@@ -112,7 +116,7 @@ class Comparison:
 
     @property
     def banner(self) -> str:
-        """What must stand over rows of different protections; "" where all hide the same."""
+        """The warning over rows of different protections; "" where all hide the same."""
         if len(self.protections) < 2:
             return ""
         return (
@@ -125,66 +129,69 @@ class Comparison:
         return tuple(row for row in self.rows if row.protects == protects)
 
     def recommendations(self) -> tuple[str, ...]:
-        """For every protection and epsilon the mechanism with the best expected agreement, in words."""
-        return tuple(said for protects in self.protections for said in self.recommended(protects))
+        """For every protection and epsilon the mechanism with the best expected agreement, in
+        words."""
+        return tuple(line for protects in self.protections for line in self.recommended(protects))
 
     def recommended(self, protects: Protects) -> Iterator[str]:
         """The same for one protection."""
         ordered = sorted(self.under(protects), key=lambda row: row.epsilon)
         for epsilon, group in groupby(ordered, key=lambda row: row.epsilon):
-            found = [(row.best.utility, row) for row in group if row.best is not None]
-            if not found:
+            candidates = [(row.best.utility, row) for row in group if row.best is not None]
+            if not candidates:
                 yield f"Hiding {protects}, epsilon {epsilon:g}: no mechanism meets the budget."
                 continue
-            if not any(math.isfinite(utility.agreement) for utility, _ in found):
+            if not any(math.isfinite(utility.agreement) for utility, _ in candidates):
                 yield f"Hiding {protects}, epsilon {epsilon:g}: the map to be reached has one side only."
                 continue
-            found.sort(key=lambda item: -item[0].known_agreement)
-            best, row = found[0]
+            candidates.sort(key=lambda item: -item[0].known_agreement)
+            best, row = candidates[0]
             close = [
                 other.title
-                for utility, other in found[1:]
+                for utility, other in candidates[1:]
                 if best.agreement - utility.agreement <= (best.agreement_sd + utility.agreement_sd) / 2.0
             ]
             yield (
                 f"Hiding {protects}, epsilon {epsilon:g}: {row.title} reaches the best expected agreement, "
-                f"{ratio_words(best.agreement)} (deviation {best.agreement_sd:.2f}){_why(found, close)}."
+                f"{ratio_words(best.agreement)} (deviation {best.agreement_sd:.2f}){_why(candidates, close)}."
             )
 
 
-def _why(found: Sequence[tuple[Utility, Row]], close: Sequence[str]) -> str:
-    """What stands beside the best: the mechanisms that simulations do not tell from it, or the next one."""
+def _why(candidates: Sequence[tuple[Utility, Row]], close: Sequence[str]) -> str:
+    """The mechanisms that simulations cannot distinguish from the best, or the next one."""
     if close:
         return f"; {' and '.join(close)} within the spread of releases"
-    if len(found) < 2:
+    if len(candidates) < 2:
         return "; nothing else meets the budget"
-    utility, row = found[1]
-    gap = found[0][0].agreement - utility.agreement
+    utility, row = candidates[1]
+    gap = candidates[0][0].agreement - utility.agreement
     return f", {gap:.2f} above {row.title}, and more than releases vary"
 
 
-def comparable_under(settings: ReleaseSettings, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """The mechanisms asked for, or all, that can serve the settings' unit, neighbours, places and values."""
-    names = that_can_serve(
-        asked or mechanism_names(), settings.unit, settings.relation, settings.places_public
+def comparable_under(settings: ReleaseSettings, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """The mechanisms of these names, or of all, that serve the settings' unit, neighbours, places
+    and values."""
+    able = that_can_serve(
+        names or mechanism_names(), settings.unit, settings.relation, settings.places_public
     )
     if settings.values == "amount":
-        return names
-    return tuple(name for name in names if "values" in mechanism_named(name).reads)
+        return able
+    return tuple(name for name in able if "values" in mechanism_named(name).reads)
 
 
-def comparable(project: Project, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the mechanisms, those asked for or all, that can serve the project's unit and neighbours.
+def comparable(project: Project, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the mechanisms of these names, or of all, that serve the project's unit and
+    neighbours.
 
-    Raise `WorkflowError` if none can.
+    Raise `WorkflowError` if no mechanism does.
     """
-    names = comparable_under(project.settings, asked)
-    if not names:
+    able = comparable_under(project.settings, names)
+    if not able:
         raise WorkflowError(
             "None of the mechanisms can serve this unit, relation and kind of values: choose another unit, "
             "or amounts."
         )
-    return names
+    return able
 
 
 def compare_mechanisms(
@@ -194,11 +201,12 @@ def compare_mechanisms(
     report: Report | None = None,
     executor: Executor | None = None,
 ) -> Comparison:
-    """Search every mechanism alone at every epsilon, on the same reference data and the same baseline.
+    """Search every mechanism alone at every epsilon, on the same reference data and the same
+    baseline.
 
-    Each gets the same thorough search of its own grid. Nothing is drawn from private records and nothing is
-    charged. `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for impossible epsilons,
-    or where the search cannot run.
+    Each mechanism gets the same thorough search of its grid. Nothing is drawn from private records
+    and nothing is charged. `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for
+    impossible epsilons, or where the search cannot run.
     """
     if not epsilons or not all(epsilon > 0 for epsilon in epsilons):
         raise WorkflowError("Compare at one or more epsilons above 0.")
@@ -221,13 +229,14 @@ def compare_mechanisms(
 
 
 def _row(task: SearchTask, name: str, epsilon: float, where: Executor, fields: LossWorlds | None) -> Row:
-    own = replace(task, mechanisms=(name,), budget=replace(task.budget, epsilon=epsilon), frontier=(epsilon,))
+    budget = replace(task.budget, epsilon=epsilon)
+    alone = replace(task, mechanisms=(name,), budget=budget, frontier=(epsilon,))
     protects, start = mechanism_named(name).protection.hides(task.facts), time.perf_counter()
     try:
-        result = search(own, None, where)
+        result = search(alone, None, where)
     except WorkflowError as error:
         return Row(name, protects, epsilon, None, float("nan"), str(error), time.perf_counter() - start)
-    world = own.scene_of(result.chosen.response).world
+    world = alone.scene_of(result.chosen.response).world
     design = result.chosen.design
     calibration = calibration_of(design, world, result.baseline)
     lost = limit = math.nan
@@ -238,107 +247,134 @@ def _row(task: SearchTask, name: str, epsilon: float, where: Executor, fields: L
 
 
 COLUMNS = (
-    "mechanism", "protects", "epsilon", "delta", "unit", "n", "cells", "basis", "agreement",
-    "agreement_sd", "area_error", "right", "bce", "calibration_error", "lost", "limit", "design", "seconds",
+    "mechanism",
+    "protects",
+    "epsilon",
+    "delta",
+    "unit",
+    "n",
+    "cells",
+    "basis",
+    "agreement",
+    "agreement_sd",
+    "area_error",
+    "right",
+    "bce",
+    "calibration_error",
+    "lost",
+    "limit",
+    "design",
+    "seconds",
     "reason",
-)  # fmt: skip
+)
 MARKS = "osD^vPX*"
 
 
-def lines(found: Comparison) -> list[str]:
-    """What is printed: the banner, one block for each protection, and a recommendation in words."""
-    said = [
-        f"{found.n:,} records of unit {found.unit}, {found.cells:,} hexagons, delta {found.delta:g}; figures "
-        f"on {found.basis}."
+def lines(comparison: Comparison) -> list[str]:
+    """The printed text: banner, one block for each protection, and a recommendation."""
+    text = [
+        f"{comparison.n:,} records of unit {comparison.unit}, {comparison.cells:,} hexagons, "
+        f"delta {comparison.delta:g}; figures on {comparison.basis}."
     ]
-    if found.banner:
-        said += ["", found.banner]
-    for protects in found.protections:
-        said += ["", f"Hiding {protects}"]
-        said += [f"  {_line(row)}" for row in found.under(protects)]
-    return [*said, "", *found.recommendations()]
+    if comparison.banner:
+        text += ["", comparison.banner]
+    for protects in comparison.protections:
+        text += ["", f"Hiding {protects}"]
+        text += [f"  {_line(row)}" for row in comparison.under(protects)]
+    return [*text, "", *comparison.recommendations()]
 
 
 def _line(row: Row) -> str:
     start = f"{row.title:<28} epsilon {row.epsilon:<5g}"
     if row.best is None:
         return f"{start} {row.reason}"
-    made = row.best.utility
+    utility = row.best.utility
     return (
-        f"{start} agreement {ratio_words(made.agreement)} (deviation {made.agreement_sd:.2f}), "
-        f"area error {made.area_error:.0%}, calibration error {row.calibration:.2f}{_lost_words(row)}"
+        f"{start} agreement {ratio_words(utility.agreement)} (deviation {utility.agreement_sd:.2f}), "
+        f"area error {utility.area_error:.0%}, calibration error {row.calibration:.2f}{_lost_words(row)}"
     )
 
 
 def _lost_words(row: Row) -> str:
-    """What stands behind the other figures where a limit is proved for the row."""
+    """The text after the other figures of a row with a proved limit; "" for other rows."""
     if not math.isfinite(row.limit):
         return ""
-    least = lower(100.0 * row.limit, 2)
-    return f", variance left {100.0 * row.lost:.0f} % (no mechanism as private less than {least} %)"
+    floor = lower(100.0 * row.limit, 2)
+    return f", variance left {100.0 * row.lost:.0f} % (no mechanism as private less than {floor} %)"
 
 
-def csv_text(found: Comparison) -> str:
-    """One row for each mechanism and epsilon; a figure is empty where there is none."""
+def csv_text(comparison: Comparison) -> str:
+    """One row for each mechanism and epsilon; a missing figure is an empty cell."""
     with io.StringIO(newline="") as file:
         table = csv.writer(file)
         table.writerow(COLUMNS)
-        for row in found.rows:
-            made = None if row.best is None else row.best.utility
+        for row in comparison.rows:
+            utility = None if row.best is None else row.best.utility
             figures = (
                 (math.nan,) * 8
-                if made is None
+                if utility is None
                 else (
-                    made.agreement,
-                    made.agreement_sd,
-                    made.area_error,
-                    made.right,
-                    made.bce,
+                    utility.agreement,
+                    utility.agreement_sd,
+                    utility.area_error,
+                    utility.right,
+                    utility.bce,
                     row.calibration,
                     row.lost,
                     row.limit,
                 )
             )
-            known = ["" if math.isnan(figure) else figure for figure in figures]
-            table.writerow([
-                row.mechanism, row.protects, row.epsilon, found.delta, found.unit, found.n, found.cells,
-                found.basis, *known, "" if row.best is None else row.best.design.to_mapping(),
-                round(row.seconds, 3), row.reason,
-            ])  # fmt: skip
+            cells = ["" if math.isnan(figure) else figure for figure in figures]
+            table.writerow(
+                [
+                    row.mechanism,
+                    row.protects,
+                    row.epsilon,
+                    comparison.delta,
+                    comparison.unit,
+                    comparison.n,
+                    comparison.cells,
+                    comparison.basis,
+                    *cells,
+                    "" if row.best is None else row.best.design.to_mapping(),
+                    round(row.seconds, 3),
+                    row.reason,
+                ]
+            )
         return file.getvalue()
 
 
-def svg_text(found: Comparison) -> str:
+def svg_text(comparison: Comparison) -> str:
     """Expected agreement over epsilon with its deviation; each protection has its panel."""
     # Only this figure needs the library, and every other command would wait for it.
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    count = len(found.protections)
+    count = len(comparison.protections)
     figure = Figure(figsize=(5.6 * count, 4.2), layout="constrained")
     FigureCanvasSVG(figure)
     panels = figure.subplots(1, count, sharey=True, squeeze=False)[0]
-    for panel, protects in zip(panels, found.protections, strict=True):
-        rows = [row for row in found.under(protects) if row.best is not None]
+    for panel, protects in zip(panels, comparison.protections, strict=True):
+        rows = [row for row in comparison.under(protects) if row.best is not None]
         for number, name in enumerate(dict.fromkeys(row.mechanism for row in rows)):
-            own = [row for row in rows if row.mechanism == name]
-            reached = [row.best.utility for row in own if row.best is not None]
+            points = [row for row in rows if row.mechanism == name]
+            reached = [row.best.utility for row in points if row.best is not None]
             panel.errorbar(
-                [row.epsilon for row in own],
-                [each.agreement for each in reached],
-                [each.agreement_sd for each in reached],
+                [row.epsilon for row in points],
+                [utility.agreement for utility in reached],
+                [utility.agreement_sd for utility in reached],
                 marker=MARKS[number % len(MARKS)],
                 capsize=3,
-                label=own[0].title,
+                label=points[0].title,
             )
         panel.set_xscale("log")
         panel.set_ylim(0.0, 1.0)
-        panel.set_xlabel(f"epsilon at delta {found.delta:g}")
+        panel.set_xlabel(f"epsilon at delta {comparison.delta:g}")
         panel.set_title(f"Hiding {protects}", fontsize=10)
         if rows:
             panel.legend(fontsize=8, loc="lower right")
     panels[0].set_ylabel("expected agreement (IoU)")
-    if found.banner:
+    if comparison.banner:
         figure.suptitle("Different protections: no ranking across the panels", fontsize=10)
     with io.StringIO() as file:
         figure.savefig(file, format="svg")

@@ -1,4 +1,4 @@
-"""Tables and areas as a program holds them, as the settings of a release."""
+"""Converts tables and areas in memory to the settings of a release."""
 
 from __future__ import annotations
 
@@ -38,75 +38,85 @@ COLUMNS = (
     "unit_column",
     "place_sd",
 )
-"""What names a column of a table, besides its owner's and those of row filters."""
+"""The settings that name a column of a table, apart from the owner and row filters."""
 
 
 def as_source(
-    data: Any, name: str, said: Mapping[str, Any], owner: str | None = None, *, counted: bool = False
+    data: Any,
+    name: str,
+    source_settings: Mapping[str, Any],
+    owner: str | None = None,
+    *,
+    counted: bool = False,
 ) -> tuple[dict[str, Any], dict[str, HeldTable]]:
-    """Return a source's key-value pairs, and its rows, under `name`, where they lie in memory.
+    """Return a source's key-value pairs, and its rows, under `name`, for a table in memory.
 
-    `data` is a table or a file's name; `said` has the names of `SourceSettings`; `counted` rows need no
-    measured column. Raise `WorkflowError` for no table, a missing column, and points without a coordinate
-    system.
+    `data` is a table or the name of a file; `source_settings` has the names of `SourceSettings`;
+    `counted` rows need no measured column. Raise `WorkflowError` for other data, a missing column,
+    and points without a coordinate system.
     """
-    given = {key: value for key, value in said.items() if value is not None}
+    settings = {key: value for key, value in source_settings.items() if value is not None}
     if isinstance(data, str | Path):
-        return {**given, "path": str(data)}, {}
+        return {**settings, "path": str(data)}, {}
     if not isinstance(data, pandas.DataFrame):
-        made = "call its to_pandas()" if hasattr(data, "to_pandas") else "make one with pandas.DataFrame(...)"
+        advice = (
+            "call its to_pandas()" if hasattr(data, "to_pandas") else "make one with pandas.DataFrame(...)"
+        )
         raise WorkflowError(
             f"Give {name.removesuffix(' in memory')} of pandas or GeoPandas, or the name of a file, not "
-            f"{type(data).__name__}: {made}."
+            f"{type(data).__name__}: {advice}."
         )
     if not len(data):
         raise WorkflowError("The table holds no rows: give one with a row for each record.")
     for key in ("path", "layer", "header_row", "encoding", "delimiter", "quoting"):
-        if key in given:
+        if key in settings:
             raise WorkflowError(f"`{key}` is said of files alone: leave it out for a table in memory.")
     table = data
-    if has_points(data) and "x" not in given and "y" not in given:
-        table, given = _with_points(data, given)
-    if "value" not in given and not counted:
+    if has_points(data) and "x" not in settings and "y" not in settings:
+        table, settings = _with_points(data, settings)
+    if "value" not in settings and not counted:
         raise WorkflowError(
             "Name the measured column of the table with `value`, or count its rows with values='count'."
         )
     labels = [str(label) for label in table.columns]
-    if isinstance(given.get("place_sd"), int | float):
-        given["place_sd"] = f"{given['place_sd']:.6f}".rstrip("0").rstrip(".")
-    filters, owners = _filtered(given.get("where", ())), [] if owner is None else _owners(owner, labels)
-    named = [*(given[key] for key in COLUMNS if _names_column(key, given)), *filters, *owners]
-    if unnamed := [column for column in named if not isinstance(column, str)]:
+    if isinstance(settings.get("place_sd"), int | float):
+        settings["place_sd"] = f"{settings['place_sd']:.6f}".rstrip("0").rstrip(".")
+    filters, owners = _filtered(settings.get("where", ())), [] if owner is None else _owners(owner, labels)
+    values = list(settings["value"]) if isinstance(settings.get("value"), list | tuple) else []
+    measured = values or [settings["value"]] if "value" in settings else []
+    single = (settings[key] for key in COLUMNS if key != "value" and _names_column(key, settings))
+    names = [*measured, *single, *filters, *owners]
+    if unnamed := [column for column in names if not isinstance(column, str)]:
         raise WorkflowError(f"Columns are named by texts, not {unnamed[0]!r}: rename that column.")
-    columns = list(dict.fromkeys(named))
+    columns = list(dict.fromkeys(names))
     for column in columns:
         if labels.count(column) != 1:
             many = "several columns" if column in labels else "no column"
-            # Only a near miss is quoted: labels of a table that was read without a header are private.
+            # Quote only a near miss: labels of a table that was read without a header are private.
             near = closest(column, labels) if column not in labels else ""
             end = near or ": name one of its columns."
             raise WorkflowError(f"The table has {many} named {column!r}{end}")
-    others = [labels[at] for at in telling(labels) if labels.count(labels[at]) == 1]
-    columns = list(dict.fromkeys((*columns, *others)))
-    chosen = table.iloc[:, [labels.index(column) for column in columns]].set_axis(columns, axis=1)
-    if "value" not in given or is_numeric_dtype(chosen[given["value"]].dtype):
-        given.setdefault("decimal", ".")
+    further = [labels[at] for at in telling(labels) if labels.count(labels[at]) == 1]
+    columns = list(dict.fromkeys((*columns, *further)))
+    selection = table.iloc[:, [labels.index(column) for column in columns]].set_axis(columns, axis=1)
+    if all(is_numeric_dtype(selection[column].dtype) for column in measured):
+        settings.setdefault("decimal", ".")
     digest = hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
-    held = HeldTable(chosen.to_csv(index=False).encode(), digest)
-    written = {"header_row": 1, "encoding": "utf-8", "delimiter": ",", "quoting": "lines"}
-    return {**given, "path": name, **written}, {name: held}
+    memory_table = HeldTable(selection.to_csv(index=False).encode(), digest)
+    text_format = {"header_row": 1, "encoding": "utf-8", "delimiter": ",", "quoting": "lines"}
+    return {**settings, "path": name, **text_format}, {name: memory_table}
 
 
-def _names_column(key: str, given: Mapping[str, Any]) -> bool:
-    """Whether something is said by the name of a column, and not by a word or a number of metres."""
-    said = given.get(key, NO_UNIT)
-    return said != NO_UNIT and not (key == "place_sd" and isinstance(said, str) and is_metres(said))
+def _names_column(key: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a setting names a column, and is not a word or a number of metres."""
+    value = settings.get(key, NO_UNIT)
+    return value != NO_UNIT and not (key == "place_sd" and isinstance(value, str) and is_metres(value))
 
 
 def _with_points(
-    data: geopandas.GeoDataFrame, given: dict[str, Any]
+    data: geopandas.GeoDataFrame, settings: dict[str, Any]
 ) -> tuple[pandas.DataFrame, dict[str, Any]]:
-    """The table with its points in two columns, and what is then said of it."""
+    """Return the table with its points in two columns, and its settings."""
     points = data.geometry
     kinds = set(points.dropna().geom_type)
     if kinds - {"Point"}:
@@ -114,16 +124,16 @@ def _with_points(
             f"The table holds {' and '.join(sorted(kinds))}: records need points. An earlier release is "
             "given as what `release` or `open_bundle` returned, not as its map."
         )
-    own = None if data.crs is None else data.crs.to_epsg()
-    if "crs" in given:
-        if own is not None and str(given["crs"]).upper() not in (f"EPSG:{own}", str(own)):
-            raise WorkflowError(f"The points are in EPSG:{own}: leave `crs` out, or convert them.")
-    elif own is None:
+    code = None if data.crs is None else data.crs.to_epsg()
+    if "crs" in settings:
+        if code is not None and str(settings["crs"]).upper() not in (f"EPSG:{code}", str(code)):
+            raise WorkflowError(f"The points are in EPSG:{code}: leave `crs` out, or convert them.")
+    elif code is None:
         raise WorkflowError("The table states no EPSG code for its points: name one with `crs`.")
     missing = points.is_empty | points.isna()
     x, y = (np.where(missing, np.nan, part) for part in (points.x, points.y))
     plain = pandas.DataFrame(data.drop(columns=points.name)).assign(**{POINT_X: x, POINT_Y: y})
-    return plain, {**given, "crs": given.get("crs", f"EPSG:{own}"), "x": POINT_X, "y": POINT_Y}
+    return plain, {**settings, "crs": settings.get("crs", f"EPSG:{code}"), "x": POINT_X, "y": POINT_Y}
 
 
 def has_points(data: Any) -> bool:
@@ -132,7 +142,7 @@ def has_points(data: Any) -> bool:
 
 
 def _filtered(where: Any) -> list[Any]:
-    """The columns that row filters name."""
+    """Return the columns that row filters name."""
     pairs = list(where.items()) if isinstance(where, Mapping) else where
     try:
         if not isinstance(pairs, str):
@@ -143,7 +153,8 @@ def _filtered(where: Any) -> list[Any]:
 
 
 def _owners(owner: Any, labels: Sequence[str]) -> list[Any]:
-    """The columns that name the owner of a row: one, or several joined by a plus sign."""
+    """Return the columns that identify the owner of a row: one, or several joined by a plus
+    sign."""
     if not isinstance(owner, str) or owner in labels:
         return [owner]
     parts = [part.strip() for part in owner.split("+")]
@@ -154,9 +165,9 @@ def _owners(owner: Any, labels: Sequence[str]) -> list[Any]:
 def as_area(area: Any) -> Iterator[dict[str, Any]]:
     """Yield an area's `bbox` or `region`.
 
-    Polygons lie in a file that is gone afterwards, as an area is public. An area is west, south, east and
-    north in degrees, a file, polygons (those of a table in its own coordinate system, others in degrees), or
-    None where other settings say it. Raise `WorkflowError` for anything else.
+    Polygons are written to a temporary file, since an area is public. An area is west, south, east
+    and north in degrees, a file, polygons (of a table in its coordinate system, others in degrees),
+    or None if other settings state it. Raise `WorkflowError` for anything else.
     """
     if area is None:
         yield {}
@@ -186,10 +197,10 @@ def as_area(area: Any) -> Iterator[dict[str, Any]]:
         yield {"region": str(place)}
 
 
-def split_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said of the source, and everything else, by the settings' own names."""
+def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split settings into those of the source and all others."""
     ours = set(fields_of(SourceSettings))
     return (
-        {name: value for name, value in given.items() if name in ours},
-        {name: value for name, value in given.items() if name not in ours},
+        {name: value for name, value in settings.items() if name in ours},
+        {name: value for name, value in settings.items() if name not in ours},
     )

@@ -20,9 +20,12 @@ from hexcursion.estimates.forecasts import (
     refuse_what_cannot_fit,
 )
 from hexcursion.ledger import Ledger, begin, ledger_to_plan
+from hexcursion.project.atlas import AtlasProject, load_atlas
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import ReceiptLine
+from hexcursion.releasing.atlas import plan_atlas
 from hexcursion.releasing.transaction import Plan, Published, named_budget, plan_release, publish
+from hexcursion.search.atlas import AtlasChoice, choose_atlas, foretold_words
 from hexcursion.search.bench import smallest_epsilon
 from hexcursion.search.choice import Choice, given_choice, stated
 from hexcursion.search.executors import make_executor
@@ -31,46 +34,51 @@ from hexcursion.search.results import settle_on
 from hexcursion.search.shared import read_shared_design, shared_choice, with_shared_scale
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
+from hexcursion.settings.atlas import AtlasSettings, Settings
 from hexcursion.settings.names import ExecutorName
 
 
 class Listener:
-    """What a caller is told while a release is planned; nothing is done with it unless a subclass does."""
+    """Callbacks while a release is planned. The base class ignores them."""
 
     def loaded(self, project: Project) -> None:
-        """The data are loaded; what `project.private` says of them is for the curator alone."""
+        """Called with the loaded data; `project.private` is for the curator alone."""
 
     def note(self, line: str) -> None:
-        """A sentence from public facts: how long a step will take, what is unusual about the area."""
+        """Called with a sentence of public facts: the duration of a step, oddities of the area."""
 
     def progress(self, fraction: float, text: str) -> None:
-        """How far the search is; may raise to cancel."""
+        """Called with the progress of the search; may raise to cancel."""
 
     def searched(self, tuned: Tuned) -> None:
-        """The search is done."""
+        """Called after the search."""
+
+    def foretold(self, lines: Sequence[str]) -> None:
+        """Called with the expectation for each map of an atlas."""
 
     def solved(self, sentence: str) -> None:
-        """The smallest epsilon for a wanted agreement is found."""
+        """Called with the smallest epsilon that reaches the wanted agreement."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Planned:
-    """A release as it would be, with the ledger that was asked. Nothing is drawn, nothing charged for it."""
+    """A planned release, with the ledger of its preview. Nothing is drawn and nothing charged."""
 
     plan: Plan  # curator only: it holds the private records
-    ledger: Ledger  # what was asked; it may not be begun yet
-    tuned: Tuned | None = None  # the search that found the design; None for one that was given
-    # who asks: the same plan is released once in a session; without one every call is another request
+    ledger: Ledger  # of the preview; it may not be begun yet
+    tuned: Tuned | None = None  # the search behind the design; None for a stated design
+    # a session releases a plan once; without one every call is a separate request
     session: str = ""
+    foretold: tuple[str, ...] = ()  # the expectation for each map of an atlas
 
     def __repr__(self) -> str:
-        """Public facts alone: a notebook shows it, and a notebook is passed on."""
+        """Return public facts only, because notebooks show this text and are passed on."""
         facts = self.plan.choice.design.mechanism, self.plan.project.domain.size
         return f"<Planned release by {facts[0]} on {facts[1]:,} hexagons, epsilon {upper(self.epsilon, 4)}>"
 
     @property
     def epsilon(self) -> float:
-        """What the release costs at `delta`: a proved upper bound."""
+        """The cost of the release at `delta`: a proved upper bound."""
         return self.plan.privacy.epsilon
 
     @property
@@ -80,21 +88,21 @@ class Planned:
 
     @property
     def receipt(self) -> tuple[ReceiptLine, ...]:
-        """What will be published about the release, line by line."""
+        """The lines that will be published about the release."""
         return self.plan.receipt
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a curator should know before releasing, from the search alone."""
-        return () if self.tuned is None else self.tuned.remarks()
+        """Remarks for the curator before the release, from the search alone."""
+        return self.foretold if self.tuned is None else self.tuned.remarks()
 
     def check(self) -> None:
-        """Ask the ledger; raise `BudgetExceeded` or `NoBudget` if it would not accept the charge now."""
+        """Raise `BudgetExceeded` or `NoBudget` if the ledger would not accept the charge now."""
         self.ledger.check_charge(self.plan.charge, named_budget(self.plan))
 
 
 def plan_settings(
-    settings: ReleaseSettings,
+    settings: Settings,
     place: str | Path | None = None,
     listener: Listener | None = None,
     *,
@@ -103,16 +111,21 @@ def plan_settings(
     same_as: Sequence[int] = (),
     pay: bool = False,
 ) -> Planned:
-    """Load, search on reference data, and plan: everything before the button.
+    """Load, search on reference data, and plan: all steps before the charge.
 
-    `place` is the ledger, as for `open_ledger`; `listener` hears how far it is; `tables` are those in memory,
-    by the `path` that the settings give them; `wanted` is an agreement (IoU, 0 to 1) on reference data, for
-    which the smallest epsilon, at most the settings', is planned; `same_as` are ledger entries whose data
-    hold the same records in other words; `pay`: whether a look at the records that the settings ask for is
-    charged and drawn. Raise `WorkflowError`, `DataError` or `GeoError`, one sentence, for what stops the
-    release, `Unreleased` where a paid look broke off after its charge.
+    `place` is the ledger, as for `open_ledger`; `listener` gets the callbacks; `tables` are tables
+    in memory, by the `path` in the settings; `wanted` is an agreement (IoU, 0 to 1) on reference
+    data, which is planned at the smallest epsilon, at most that of the settings; `same_as` are
+    ledger entries whose data hold the same records in other words; `pay`: whether to charge and
+    draw a pilot of the settings. Raise `WorkflowError`, `DataError` or `GeoError`, with one
+    sentence, if the release cannot be planned, `Unreleased` if a paid pilot is interrupted after
+    its charge.
     """
     listener = listener or Listener()
+    if isinstance(settings, AtlasSettings):
+        if wanted is not None:
+            raise WorkflowError("An atlas is planned at its epsilon: leave the wanted agreement out.")
+        return plan_columns(settings, place, listener, tables=tables, same_as=same_as)
     _refuse_looks(settings, wanted, pay)
     if (reading := expected_reading(settings.data)) is not None:
         listener.note(reading)
@@ -122,6 +135,7 @@ def plan_settings(
         settings = with_shared_scale(settings, shared)
     project = load_with_earlier(settings, tables=tables)
     listener.loaded(project)
+    project.refuse_dropped()
     project.refuse_large_delta()
     searching = settings.lengthscale is None and shared is None
     if searching:
@@ -131,14 +145,16 @@ def plan_settings(
     elif (text := expected_release(project)) is not None:
         listener.note(text)
     ledger = ledger_to_plan(place)
+    if late := ledger.clock_note():
+        listener.note(late)
     project = replace(project, same_as=ledger.datasets_of(same_as))
     if settings.pilot is not None:
         ledger = begin(ledger)
         project = run_pilot(project, ledger)
     tuned = None
     if searching:
-        beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
-        tuned = search_design(project, listener.progress, settings.executor, beside=beside)
+        frontier = () if wanted is None else FRONTIER_EPSILONS  # the solver starts from a frontier
+        tuned = search_design(project, listener.progress, settings.executor, beside=frontier)
         listener.searched(tuned)
     if shared is not None:
         choice = shared_choice(project, shared)
@@ -147,6 +163,36 @@ def plan_settings(
     if wanted is not None:
         project, choice = _at_wanted_iou(project, tuned, wanted, listener)
     return plan_choice(project, choice, ledger, tuned)
+
+
+def plan_columns(
+    settings: AtlasSettings,
+    place: str | Path | None = None,
+    listener: Listener | None = None,
+    *,
+    tables: Mapping[str, HeldTable] | None = None,
+    same_as: Sequence[int] = (),
+) -> Planned:
+    """Load all columns, judge the map of each in simulated worlds, and plan one joint release.
+
+    Arguments and errors as `plan_settings`; `LowAgreement` names the columns that should be left
+    out.
+    """
+    listener = listener or Listener()
+    if (reading := expected_reading(settings.first.data)) is not None:
+        listener.note(reading)
+    project = load_atlas(settings, tables=tables)
+    listener.loaded(project.first)
+    project.first.refuse_dropped()
+    project.first.refuse_large_delta()
+    refuse_what_cannot_fit(project.first, 1)
+    ledger = ledger_to_plan(place)
+    datasets = ledger.datasets_of(same_as)
+    project = replace(project, layers=tuple(replace(layer, same_as=datasets) for layer in project.layers))
+    choice = choose_atlas(project, listener.progress)
+    lines = foretold_words(choice, settings.names)
+    listener.foretold(lines)
+    return replace(plan_atlas_choice(project, choice, ledger), foretold=lines)
 
 
 def search_design(
@@ -160,8 +206,9 @@ def search_design(
 ) -> Tuned:
     """Search for the best design on the project's reference data.
 
-    `executor` is where designs are scored, in `processes` processes (None: one per core). The other arguments
-    and the errors are those of `tune`; `WorkflowError` also where the executor cannot be reached.
+    `executor` scores the designs, in `processes` processes (None: one per core). The other
+    arguments and the errors are those of `tune`; also raise `WorkflowError` if the executor cannot
+    be reached.
     """
     with closing(make_executor(executor, processes, project.settings.dask)) as where:
         return tune(project, report, where, beside=beside, walked=walked)
@@ -179,65 +226,75 @@ def compare_settings(
 ) -> tuple[Project, Comparison]:
     """Load, and compare mechanisms at equal epsilon; nothing is drawn from private records.
 
-    `names` are the mechanisms, () for all that can serve; `epsilons` the budgets, each > 0; `executor` and
-    `processes` as for `search_design`, `tables` as for `plan_settings`. Raise `WorkflowError`, `DataError` or
-    `GeoError`, one sentence, for settings or data that cannot be used.
+    `names` are the mechanisms, () for all that can serve; `epsilons` the budgets, each > 0;
+    `executor` and `processes` as for `search_design`, `tables` as for `plan_settings`. Raise
+    `WorkflowError`, `DataError` or `GeoError`, with one sentence, for unusable settings or data.
     """
     tell = report or (lambda fraction, text: None)
     project = load_with_earlier(settings, lambda fraction, text: tell(0.05 * fraction, text), tables)
-    asked = comparable(project, names)
+    mechanisms = comparable(project, names)
     with closing(make_executor(executor, processes, settings.dask)) as where:
         return project, compare_mechanisms(
-            project, asked, epsilons, lambda fraction, text: tell(0.05 + 0.95 * fraction, text), where
+            project, mechanisms, epsilons, lambda fraction, text: tell(0.05 + 0.95 * fraction, text), where
         )
 
 
 def plan_choice(project: Project, choice: Choice, ledger: Ledger, tuned: Tuned | None = None) -> Planned:
-    """Plan the release of a chosen design; nothing is drawn and nothing charged. Raise as `plan_release`."""
+    """Plan the release of a chosen design; draw and charge nothing. Raise as `plan_release`."""
     return Planned(plan_release(project, stated(project, choice), ledger), ledger, tuned)
 
 
-def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool = False) -> Published:
-    """Charge the ledger, draw once, write the bundle, and put it in its place.
+def plan_atlas_choice(project: AtlasProject, choice: AtlasChoice, ledger: Ledger) -> Planned:
+    """Plan the release of all columns by a chosen design; draw and charge nothing. Raise as
+    `plan_atlas`."""
+    pairs = zip(project.layers, choice.layers, strict=True)
+    choice = replace(choice, layers=tuple(stated(layer, design) for layer, design in pairs))
+    return Planned(plan_atlas(project, choice, ledger), ledger)
 
-    `folder` is new, by default in `releases` in this installation's home; `aged`: whether time may have
-    passed since the plan, so that its receipt is made anew where the ledger has moved on. Raise as `publish`;
-    where the ledger refuses, none is begun for it.
+
+def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool = False) -> Published:
+    """Charge the ledger, draw once, write the bundle, and move it to its final path.
+
+    `folder` is new, by default in `releases` in this installation's home; `aged`: whether time may
+    have passed since the plan, so that its receipt is renewed if the ledger has changed. Raise as
+    `publish`; do not begin a ledger that would refuse the charge.
     """
     planned.check()
     plan, ledger = planned.plan, begin(planned.ledger)
-    began_elsewhere = ledger.identity != planned.ledger.identity  # by another process, with its own key
-    moved = aged or ledger is not planned.ledger  # another plan of this process may have begun it
-    if began_elsewhere or (moved and ledger.preview(plan.charge, plan.project.delta) != plan.preview):
-        plan = plan_release(plan.project, plan.choice, ledger)
+    # by another process, with its own key
+    began_elsewhere = ledger.identity != planned.ledger.identity
+    # another plan of this process may have begun it
+    may_differ = aged or ledger is not planned.ledger
+    if began_elsewhere or (may_differ and ledger.preview(plan.charge, plan.project.delta) != plan.preview):
+        plan = plan.again(ledger)
     return publish(plan, ledger, folder, planned.session)
 
 
-def _refuse_looks(settings: ReleaseSettings, wanted: float | None, pay: bool) -> None:
-    """Refuse a look that is not to be paid, or that would be paid for nothing: before anything is loaded."""
+def _refuse_looks(settings: ReleaseSettings, agreement: float | None, pay: bool) -> None:
+    """Refuse a pilot that would not be paid, or be paid without use, before loading data."""
     if settings.pilot is None:
         return
     if not pay:
         raise WorkflowError("A pilot spends budget, so it is part of a release alone: leave `pilot` out.")
-    if wanted is not None:
+    if agreement is not None:
         raise WorkflowError(
             "A pilot is a share of a fixed epsilon: leave `pilot` out, or do not ask for an agreement."
         )
 
 
 def _at_wanted_iou(
-    project: Project, tuned: Tuned | None, wanted: float, listener: Listener
+    project: Project, tuned: Tuned | None, agreement: float, listener: Listener
 ) -> tuple[Project, Choice]:
-    """The release of the smallest epsilon that reaches the wanted IoU, if the settings' epsilon allows it."""
+    """Choose the smallest epsilon that reaches the wanted IoU, at most that of the settings."""
     if tuned is None:
         raise WorkflowError(
             "A wanted IoU needs the search: leave --lengthscale, --ridge and --shared-design out."
         )
-    point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
+    point, limit = smallest_epsilon(project, tuned, agreement), project.settings.epsilon
     if point is None:
-        raise WorkflowError(f"No design reaches IoU {wanted:g} on {project.tried_on}: accept less.")
-    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {upper(point.epsilon, 6)}"
-    if point.epsilon > most:
-        raise WorkflowError(f"{needed}, more than {lower(most, 6)}: raise --epsilon, or accept less.")
+        raise WorkflowError(f"No design reaches IoU {agreement:g} on {project.tried_on}: accept less.")
+    needed = f"IoU {agreement:g} on {project.tried_on} needs epsilon {upper(point.epsilon, 6)}"
+    if point.epsilon > limit:
+        raise WorkflowError(f"{needed}, more than {lower(limit, 6)}: raise --epsilon, or accept less.")
     listener.solved(f"{needed}: releasing at that.")
     return settle_on(project, tuned, point)

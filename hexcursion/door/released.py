@@ -1,4 +1,4 @@
-"""A released map, and a path of it asked at places, as programs see them: from its bundle alone."""
+"""A released map, and a path of it evaluated at places, for programs: from its bundle alone."""
 
 from __future__ import annotations
 
@@ -44,47 +44,83 @@ if TYPE_CHECKING:
     import geopandas
 
 
-class Released:
-    """A released map: public, checked, and shown by itself in a notebook.
+class Opened:
+    """A checked bundle and its path: the base of a map of one column and of an atlas.
+
+    Attributes
+    ----------
+    place : Path
+        Folder or zip of the bundle.
+    statement : mapping
+        The privacy statement, as in `statement.json`.
+    """
+
+    place: Path
+    statement: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The title of the release."""
+        return str(self.statement["release"]["title"])
+
+    def save(self, path: str | Path) -> Path:
+        """Copy the bundle to a new path: a zip if the name ends in `.zip`, otherwise a folder.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        WorkflowError
+            If the path exists already, or cannot be written.
+        """
+        return saved(self.place, path)
+
+
+class Released(Opened):
+    """A released map: public, checked, and displayed by notebooks.
 
     Parameters
     ----------
     place : str or Path
         Folder or zip of its bundle.
+    bundle : Bundle, optional
+        The bundle, if read before: a layer of an atlas.
 
     Raises
     ------
     BundleError
-        If it is no valid bundle.
+        If the bundle is invalid.
 
     Attributes
     ----------
     place : Path
-        Where its bundle lies.
+        Folder or zip of its bundle.
     bundle : Bundle
-        Everything that is in it.
+        The content of the bundle.
     """
 
-    def __init__(self, place: str | Path) -> None:
+    def __init__(self, place: str | Path, bundle: Bundle | None = None) -> None:
         self.place = Path(place)
-        self.bundle: Bundle = read_bundle(self.place)
-
-    @property
-    def statement(self) -> Mapping[str, Any]:
-        """The privacy statement, as in `statement.json`."""
-        return self.bundle.statement
+        self.bundle: Bundle = read_bundle(self.place) if bundle is None else bundle
+        self.statement = self.bundle.statement
 
     @cached_property
     def map(self) -> geopandas.GeoDataFrame:
-        """One row a hexagon, in degrees.
+        """One row per hexagon, in degrees.
 
         Returns
         -------
         GeoDataFrame
-            `h3`; `class`, as in the bundle's files: likely on the asked side of the threshold ("above"),
-            "open", likely not ("not above"), "no record expected"; `in_set`: whether it is judged
-            and more likely on that side than not; `probability` of lying on that side and `mean` in the unit
-            of the value, NaN where the mechanism has none.
+            `h3`; `class`, as in the bundle's files: likely on the side of the threshold in the question
+            ("above"), "open", likely not ("not above"), "no record expected"; `in_set`: whether it is judged
+            and more likely on that side than not; `probability` of that side and `mean` in the unit of the
+            value, NaN for mechanisms without them.
         """
         bundle, products = self.bundle, self.bundle.published
         unknown = np.full(bundle.domain.size, np.nan)
@@ -95,12 +131,13 @@ class Released:
             "probability": unknown if products.probability is None else products.probability,
             "mean": unknown if bundle.field is None else bundle.response.value(bundle.field[0]),
         }
-        made = frame_of(columns, cell_polygons(bundle.domain.cells))
-        made.attrs = {"unit": str(self.statement["subject"]["unit"]), "threshold": bundle.threshold}
-        return made
+        frame = frame_of(columns, cell_polygons(bundle.domain.cells))
+        frame.attrs = {"unit": str(self.statement["subject"]["unit"]), "threshold": bundle.threshold}
+        return frame
 
     def density(self, above: float) -> geopandas.GeoDataFrame:
-        """Where more than so many records lie per square kilometre, from the released counts: free.
+        """Return where the density of records exceeds `above`, from the released counts, at no
+        cost.
 
         Parameters
         ----------
@@ -110,22 +147,22 @@ class Released:
         Returns
         -------
         GeoDataFrame
-            One row a hexagon, in degrees: `h3`, `denser` (in the set expected to agree best), its
+            One row per hexagon, in degrees: `h3`, `denser` (in the set expected to agree best), its
             `probability`, the expected density `per_km2`, and its 90 % interval from `low` to `high`.
 
         Raises
         ------
         BundleError
-            For no density, and a bundle without released counts of single records.
+            For an impossible density, and a bundle without released counts of single records.
         """
-        found = density_of(self.bundle, above)
-        return frame_of(found.columns(), cell_polygons(self.bundle.domain.cells))
+        density = density_of(self.bundle, above)
+        return frame_of(density.columns(), cell_polygons(self.bundle.domain.cells))
 
     @property
     def deck(self) -> Any:
         """The map as a deck of pydeck, which a notebook draws with programs from the internet.
 
-        Without a connection it stays empty: the picture that a `Released` shows by itself needs none.
+        It stays empty without a connection, while the picture of a `Released` needs none.
 
         Returns
         -------
@@ -134,7 +171,7 @@ class Released:
         Raises
         ------
         WorkflowError
-            Where pydeck is not installed.
+            If pydeck is not installed.
         """
         try:
             from geo.maps.layers import pane_deck
@@ -154,42 +191,12 @@ class Released:
             painting = paint_votes(products.votes, count, what=what, title=self.title)
         return pane_deck(self.bundle.domain, Pane(self.title, painting))
 
-    @property
-    def title(self) -> str:
-        """What the map is called."""
-        return str(self.statement["release"]["title"])
-
-    def save(self, path: str | Path) -> Path:
-        """Copy the bundle to a new place: a zip where the name ends in `.zip`, otherwise a folder.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        Path
-
-        Raises
-        ------
-        WorkflowError
-            If the path exists already, or cannot be written.
-        """
-        place, files = new_place(path), contents_of(self.place)
-        with made_whole(place) as made:
-            if place.suffix.lower() == ".zip":
-                with made.open("wb") as stream:
-                    zip_bytes_to(stream, place.stem, files)
-            else:
-                write_files(made, files)
-        return place
-
     def __repr__(self) -> str:
         cells = self.bundle.domain.size
         return f"<{type(self).__name__} {self.title!r}, {cells:,} hexagons, in {self.place}>"
 
     def _repr_html_(self) -> str:
-        """The picture and what a reader should know beside it, for a notebook."""
+        """Return the picture and its guarantee for a notebook."""
         guarantee = self.statement["guarantee"]
         protected = "hexagon's record" if guarantee["unit"] == "cell" else protected_word(guarantee)
         sentences = [
@@ -204,12 +211,24 @@ class Released:
         )
 
 
-def open_bundle(path: str | Path) -> Released:
-    """Open a bundle that anybody may have made: everything in it is checked, nothing is executed.
+def saved(source: Path, path: str | Path) -> Path:
+    """Copy a bundle to a new path; raise `WorkflowError` if it exists or cannot be written."""
+    place, files = new_place(path), contents_of(source)
+    with made_whole(place) as draft:
+        if place.suffix.lower() == ".zip":
+            with draft.open("wb") as stream:
+                zip_bytes_to(stream, place.stem, files)
+        else:
+            write_files(draft, files)
+    return place
 
-    What it costs is proved again from its design and hexagons, and its map is computed again from the
-    released sums, where it has any: a `UserWarning` says where this fails. Its papers are not compared with
-    its statement, which the command `lint` does.
+
+def open_bundle(path: str | Path) -> Released:
+    """Open a bundle from any source: check all of its content and execute nothing.
+
+    Prove its cost again from its design and hexagons, and compute its map again from the released
+    sums, if any; a `UserWarning` reports a difference. The command `lint` compares its documents
+    with its statement; this function does not.
 
     Parameters
     ----------
@@ -223,7 +242,7 @@ def open_bundle(path: str | Path) -> Released:
     Raises
     ------
     BundleError
-        One sentence, for the first check that fails.
+        With one sentence, for the first check that fails, and for an atlas, which `open_atlas` opens.
     """
     if not isinstance(path, str | Path) or not str(path):
         raise BundleError(f"Name the bundle's folder or zip as a text or a path, not {path!r}.")
@@ -248,27 +267,27 @@ LOST = (
 
 
 class AskedPath:
-    """One released path, asked where and when somebody wants to know it; asking costs nothing more.
+    """One released path, evaluated at any places at no further cost.
 
     Parameters
     ----------
     released : Released
-        The release that was published; nothing else is read, so whoever has the bundle may ask.
+        The published release; nothing else is read, so any reader of the bundle may evaluate it.
     number : int
-        Which of its paths, from 1.
+        The number of the path, from 1.
 
     Raises
     ------
     WorkflowError
-        One sentence, where the release has no path between hexagons.
+        With one sentence, if the release has no path between hexagons.
 
     Notes
     -----
-    The first answers are the path at the hexagons, which is published. Each further answer is drawn given all
-    before it, by public numbers alone, and written to `paths` in this installation's home before anybody sees
-    it: what was said of the path once is said again. The number of answers is kept beside the ledger's
-    witness, so a file that was lost or put back is refused. Another installation draws other answers of the
-    same law; no privacy hangs on that.
+    The first answers are the published path at the hexagons. Each further answer is drawn given all earlier
+    ones, from public numbers alone, and written to `paths` in this installation's home before it is returned,
+    so repeated questions get equal answers. The number of answers is stored next to the ledger's witness, so
+    a lost or restored file is refused. Another installation draws other answers of the same law, which does
+    not affect privacy.
     """
 
     def __init__(self, released: Released, number: int = 1) -> None:
@@ -284,16 +303,18 @@ class AskedPath:
         self._witness = witness_folder() / FOLDER / f"{name}-{number}.count"
         self._path = LazyPath(prior, float(np.hypot(design.scale, design.noise_scale)))
         self._path.learn(np.round(prior.lattice.domain_centres, DIGITS), bundle.paths[number - 1])
-        self._lost = False  # what was drawn here could not be kept
-        self._taken, self._written = 0, len(self._path.values)  # lines of the file, and values that it holds
+        self._lost = False  # whether an answer drawn here could not be stored
+        # lines of the file, and values that it holds
+        self._taken, self._written = 0, len(self._path.values)
 
     def at(self, lon: ArrayLike, lat: ArrayLike) -> Floats:
-        """Return the path at places in degrees, (B,) each, in the unit of the value; places may repeat.
+        """Return the path at places in degrees, (B,) each, in the unit of the value; places may
+        repeat.
 
         Raises
         ------
         WorkflowError
-            For impossible coordinates, and where earlier answers cannot be read; nothing is drawn then.
+            For impossible coordinates and unreadable earlier answers, before anything is drawn.
         """
         places = np.column_stack([np.ravel(lon), np.ravel(lat)]).astype(np.float64)
         if not (np.all(np.abs(places[:, 0]) <= 180.0) and np.all(np.abs(places[:, 1]) <= 90.0)):
@@ -303,7 +324,7 @@ class AskedPath:
         metres = np.round(project(places, self._crs), DIGITS)
         with self._answers() as file:
             try:
-                found = self._path.ask(metres, SystemEntropy())
+                responses = self._path.ask(metres, SystemEntropy())
             except CoreError as error:
                 raise WorkflowError(str(error)) from error
             try:
@@ -311,34 +332,34 @@ class AskedPath:
             except OSError as error:
                 self._lost = True
                 raise WorkflowError(LOST) from error
-        return np.asarray(self._response.value(found))
+        return np.asarray(self._response.value(responses))
 
     @contextmanager
     def _answers(self) -> Iterator[IO[str]]:
-        """The file of all answers, alone, once what others have asked meanwhile is taken over."""
+        """Lock the file of all answers, and read the answers that other processes have added."""
         for folder in (self._file.parent, self._witness.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._file.open("a+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, whatever happens
+            fcntl.flock(file, fcntl.LOCK_EX)  # closing the file releases it
             file.seek(0)
             text = file.read()
-            whole = text[: text.rfind("\n") + 1]
-            lines = whole.splitlines()
+            complete = text[: text.rfind("\n") + 1]
+            lines = complete.splitlines()
             try:
                 answered = int(self._witness.read_text(encoding="utf-8")) if self._witness.exists() else 0
                 if len(lines) < max(self._taken, answered):
                     raise ValueError
                 for line in lines[self._taken :]:
-                    said: dict[str, Any] = json.loads(line)
-                    self._path.learn(np.array(said["places"], dtype=np.float64), np.array(said["values"]))
+                    answer: dict[str, Any] = json.loads(line)
+                    self._path.learn(np.array(answer["places"], dtype=np.float64), np.array(answer["values"]))
                     self._taken, self._written = self._taken + 1, len(self._path.values)
             except (ValueError, KeyError, TypeError) as error:
                 raise WorkflowError(DAMAGED.format(file=self._file.name)) from error
-            file.truncate(len(whole.encode()))  # an answer that was cut off was given to nobody
+            file.truncate(len(complete.encode()))  # a truncated answer was never returned
             yield file
 
     def _write(self, file: IO[str]) -> None:
-        """Keep what was drawn, and how many answers there are, before anybody sees it."""
+        """Store the drawn values and the number of answers before they are returned."""
         places, values = self._path.places[self._written :], self._path.values[self._written :]
         if not values.size:
             return

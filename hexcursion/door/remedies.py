@@ -1,7 +1,8 @@
-"""Remedies of a plan that is expected to give a poor map: other choices, and what simulations say of each.
+"""Remedies for a plan with a poor expected map: other choices, judged by simulation.
 
-Nothing is drawn from private records and nothing charged. Each remedy is judged as the plan itself was: on
-reference data or in simulated worlds; of the private records only what a search may know is used.
+Nothing is drawn from private records and nothing charged. Each remedy is judged like the plan, on
+reference data or in simulated worlds, and uses only the facts about private records that a search
+may use.
 """
 
 from __future__ import annotations
@@ -12,12 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from data_loaders import DataError
-from dpgp_core.errors import CoreError
+from dpgp_core.errors import HexcursionError
 from dpgp_core.mechanisms.registry import MECHANISMS
-from geo import GeoError
 from hexcursion.bundle.statement.promise import records_words
-from hexcursion.errors import Report, WorkflowError
+from hexcursion.errors import Cancelled, Report
 from hexcursion.estimates.forecasts import COARSEST
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -34,13 +33,14 @@ from hexcursion.settings.names import that_can_serve
 from hexcursion.words import range_words, ratio_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-"""Epsilons that a screen offers; a larger budget is the next of them."""
+"""The epsilons on screens; a larger budget is the next of them."""
 
 FAR = 0.3
-"""Distance of a threshold from the public centre, in clip bounds, from which a nearer one is proposed."""
+"""The distance of a threshold from the public centre, in clip bounds, from which to propose a
+nearer one."""
 
 WITHOUT_RELOADING = {"epsilon", "mechanisms", "prior_mean"}
-"""Settings that change nothing in how data are read, placed and scaled."""
+"""The settings that do not affect how data are read, placed and scaled."""
 
 REFERENCE = (
     "Public reference data, such as the same measurements of an earlier year: a release can start from "
@@ -60,7 +60,7 @@ class Remedy:
 
     @property
     def flags(self) -> str:
-        """The same on the command line."""
+        """The options of the command line for this remedy."""
         options = []
         for name, value in self.changes.items():
             words = value if isinstance(value, tuple) else () if value is True else (f"{value:g}",)
@@ -70,75 +70,79 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Tried:
-    """A remedy and what its simulated releases reach."""
+    """A remedy and the result of its simulated releases."""
 
     remedy: Remedy
-    expected: Expected | None = None  # None where nothing can be told
-    stopped: bool = True  # whether a release would be stopped, too
-    note: str = ""  # why it could not be tried, "" where it could
-    # rows outside the hexagons now and with the remedy, for the curator's eyes only; () where none changes
+    expected: Expected | None = None  # None if unknown
+    stopped: bool = True  # whether a release would still be stopped
+    note: str = ""  # why it could not be tried, "" if it was
+    # rows outside the hexagons now and with the remedy, for the curator only; () if unchanged
     outside: tuple[int, ...] = ()
+    few: bool = False  # whether there are still too few records to state a figure
 
     @property
     def loses(self) -> str:
-        """How many rows it leaves out, as a clause for the curator alone; "" where none more."""
+        """A clause for the curator about further dropped rows; "" without any."""
         if not self.outside or self.outside[1] <= self.outside[0]:
             return ""
         return f"; leaves {self.outside[1]:,} rows outside the hexagons instead of {self.outside[0]:,}"
 
     @property
     def says(self) -> str:
-        """What it reaches, as a clause."""
-        found = self.expected
+        """A clause about its result."""
+        expected = self.expected
         if self.note:
             return f"cannot be tried: {self.note.rstrip('.')}"
-        if found is not None and found.records is not None:
-            records = records_words(found.records)
+        if self.few:
+            return "still too few records to tell where values lie"
+        if expected is not None and expected.records is not None:
+            records = records_words(expected.records)
             return (
                 f"{records} expected on their right side; {'still poor' if self.stopped else 'not stopped'}"
             )
-        if found is None or found.agreement is None:
+        if expected is None or expected.agreement is None:
             return "no agreement can be expected of it either"
-        text = f"agreement {ratio_words(found.agreement)} expected"
-        if found.low is not None and found.high is not None:
-            text += f", {range_words(found.low, found.high, little=found.little)}"
+        text = f"agreement {ratio_words(expected.agreement)} expected"
+        if expected.low is not None and expected.high is not None:
+            text += f", {range_words(expected.low, expected.high, little=expected.little)}"
         return f"{text}; {'still poor' if self.stopped else 'not stopped'}"
 
 
 def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple[Remedy, ...]:
-    """Return what could be chosen otherwise, the cheapest first.
+    """Return the remedies, the cheapest first.
 
-    A project tells how far the threshold lies from the middle of the public scale.
+    A project determines the distance of the threshold from the middle of the public scale.
     """
-    found = []
+    proposals = []
     published = settings.reference_public and settings.reference is not None and not settings.change
     if settings.prior_mean is False and published:
-        found.append(Remedy("mean", "Start from the public map", {"prior_mean": True}))
+        proposals.append(Remedy("mean", "Start from the public map", {"prior_mean": True}))
     if settings.resolution > COARSEST:
-        found.append(Remedy("coarser", "Coarser hexagons", {"resolution": settings.resolution - 1}))
+        proposals.append(Remedy("coarser", "Coarser hexagons", {"resolution": settings.resolution - 1}))
     nearer = None if project is None else nearer_threshold(project)
     if nearer is not None:
-        found.append(Remedy("threshold", f"Another question: threshold {nearer:g}", {"threshold": nearer}))
-    others = that_can_serve(MECHANISMS, settings.unit, settings.relation)
-    one = takes_fixed(settings) or settings.values != "amount"  # design, whichever are tried
-    if set(others) - set(settings.mechanisms) and not one:
-        found.append(Remedy("mechanisms", "Try every mechanism", {"mechanisms": others}))
+        proposals.append(
+            Remedy("threshold", f"Another question: threshold {nearer:g}", {"threshold": nearer})
+        )
+    mechanisms = that_can_serve(MECHANISMS, settings.unit, settings.relation)
+    is_fixed = takes_fixed(settings) or settings.values != "amount"  # one design for all mechanisms
+    if set(mechanisms) - set(settings.mechanisms) and not is_fixed:
+        proposals.append(Remedy("mechanisms", "Try every mechanism", {"mechanisms": mechanisms}))
     larger = [epsilon for epsilon in BUDGETS if epsilon > settings.epsilon]
     if larger:
-        found.append(Remedy("epsilon", f"Larger budget, ε {larger[0]:g}", {"epsilon": larger[0]}))
-    return tuple(found)
+        proposals.append(Remedy("epsilon", f"Larger budget, ε {larger[0]:g}", {"epsilon": larger[0]}))
+    return tuple(proposals)
 
 
 def lacks_reference(settings: ReleaseSettings) -> bool:
-    """Whether reference data would help, which nobody can try without having them."""
+    """Whether reference data would help, a remedy that cannot be tried without them."""
     return settings.reference is None and settings.values != "count"
 
 
 def nearer_threshold(project: Project) -> float | None:
-    """Return the threshold half as far from the public centre; None where it lies near it already.
+    """Return the threshold at half the distance from the public centre; None if it is near already.
 
-    Where a question varies over the map its threshold is a difference from a public field, which is asked for
-    itself.
+    For a question relative to a public field the threshold is a difference, so return None.
     """
     if project.relative is not None or abs(project.level) < FAR:
         return None
@@ -147,26 +151,26 @@ def nearer_threshold(project: Project) -> float | None:
 
 
 def weak(expected: Expected | None) -> bool:
-    """Whether little can be told of a map before it is drawn, though nothing stops it."""
+    """Whether the expectation of a map says little, although the release is not stopped."""
     return expected is not None and expected.little
 
 
 SECONDS = 20.0
-"""Of one remedy, after which what it reaches remains unknown."""
+"""The time limit of one remedy, after which its result stays unknown."""
 
 
 class _Late(Exception):
-    """A remedy that takes too long."""
+    """A remedy exceeds its time limit."""
 
 
 def try_remedies(project: Project, tuned: Tuned, report: Report | None = None) -> Iterator[Tried]:
-    """Judge one remedy after the other, each as `try_remedy` does; none where a look was paid for."""
+    """Judge the remedies one after the other, as `try_remedy`; none after a paid pilot."""
     tell = report or (lambda fraction, text: None)
-    known = () if project.pilot is not None else remedies(project.settings, project)
-    for number, remedy in enumerate(known):
+    proposals = () if project.pilot is not None else remedies(project.settings, project)
+    for number, remedy in enumerate(proposals):
 
         def part(fraction: float, text: str, number: int = number) -> None:
-            tell((number + fraction) / len(known), text)
+            tell((number + fraction) / len(proposals), text)
 
         yield try_remedy(project, tuned, remedy, part)
 
@@ -180,9 +184,9 @@ def try_remedy(
     seconds: float = SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tried:
-    """Judge a remedy in at most about so many seconds of `clock`.
+    """Judge a remedy within about `seconds` of `clock`.
 
-    A search is a quick one, so that what it finds may be a little less than a full one would. Tell
+    A search is a quick one, so its result may be slightly below that of a full search. Call
     `report(fraction, text)`, which may raise to cancel.
     """
     tell, end = report or (lambda fraction, text: None), clock() + seconds
@@ -197,17 +201,20 @@ def try_remedy(
         changed, choice = _tried(project, tuned, remedy, part)
     except _Late:
         return Tried(remedy, note=f"it takes more than {seconds:g} s to try")
-    except (WorkflowError, CoreError, DataError, GeoError) as error:
+    except Cancelled:
+        raise
+    except HexcursionError as error:
         return Tried(remedy, note=str(error))
     against = objections(choice.expected, choice.yardsticks, choice.level(changed.settings.threshold))
     outside = (project.private.placed.outside, changed.private.placed.outside)
-    return Tried(remedy, choice.expected, bool(against), outside=outside)
+    few = choice.yardsticks is not None and choice.yardsticks.few is not None
+    return Tried(remedy, choice.expected, bool(against), outside=outside, few=few)
 
 
 def _tried(project: Project, tuned: Tuned, remedy: Remedy, report: Report) -> tuple[Project, Choice]:
-    """The project with one choice changed, and the design that simulations propose for it."""
-    if remedy.name == "epsilon" and (known := at_budget(tuned, remedy.changes["epsilon"])) is not None:
-        return settle_on(project, tuned, known)
+    """Return the project with the remedy's changes, and the design that simulations propose."""
+    if remedy.name == "epsilon" and (point := at_budget(tuned, remedy.changes["epsilon"])) is not None:
+        return settle_on(project, tuned, point)
     settings = project.settings.with_changes(**remedy.changes)
     if not takes_fixed(settings):
         settings = settings.with_changes(quick=True)

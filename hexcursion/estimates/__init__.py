@@ -1,1 +1,2 @@
-"""Estimates: expected time and memory of long steps before they begin, from facts of the curator."""
+"""Estimates: expected time and memory of long steps before they begin, from facts of the
+curator."""

@@ -1,4 +1,4 @@
-"""What is said of an estimate before a step begins, what would fit into memory, and a proposed resolution."""
+"""The words of an estimate before a step begins, the limit of memory, and a proposed resolution."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ from hexcursion.settings.names import default_priors
 from hexcursion.words import plural
 
 WORTH_SAYING = 10.0
-"""Seconds from which a step is said to be long."""
+"""Seconds from which a step gets a forecast."""
 
 PACKED = {".zip": 5.0, ".gz": 5.0}
-"""Bytes of text in a byte of a packed table, about."""
+"""About how many bytes of text a byte of a packed table holds."""
 
 LONG = 1200.0
 """Seconds from which a search is announced with quicker ones."""
 
 CLEARLY = 0.5
-"""Share of a search's time that a quicker one takes at most, to be named."""
+"""Share of a search's time that a quicker search must stay below to be proposed."""
 
 FINER = 7
 """Hexagons of one resolution in one of the next coarser."""
 
 
 def pace() -> float:
-    """CPU seconds of the function `speed`, times what this machine's present load makes of them."""
+    """CPU seconds of the function `speed`, times the slowdown by this machine's present load."""
     return own_speed() * crowding()
 
 
@@ -87,72 +87,76 @@ def memory(megabytes: float) -> str:
 
 
 def expected(estimate: Estimate, processes: int = 1) -> str:
-    """What a step takes; shared out among so many processes."""
-    each = f" in each of {processes} processes" if processes > 1 else ""
-    return f"about {duration(estimate.seconds / processes)} and {memory(estimate.megabytes)} of memory{each}"
+    """What a step takes when it is divided among `processes`."""
+    share = f" in each of {processes} processes" if processes > 1 else ""
+    return f"about {duration(estimate.seconds / processes)} and {memory(estimate.megabytes)} of memory{share}"
 
 
 def expected_of(project: Project, processes: int = 1, *, alone: bool = False) -> str:
-    """What search and release of a loaded project will take, as a sentence; `alone` as in `Asked`."""
+    """A sentence on the time of search and release of a loaded project; `alone` as in `Asked`."""
     return expected_of_search(asked_of(project, alone), processes)
 
 
-def expected_of_search(asked: Asked, processes: int = 1) -> str:
-    """The same of what is known before anything is loaded."""
-    search = search_estimate(asked, pace())
-    release = release_estimate(asked.cells, pace())
+def expected_of_search(task: Asked, processes: int = 1) -> str:
+    """The same sentence from public facts, before anything is loaded."""
+    search = search_estimate(task, pace())
+    release = release_estimate(task.cells, pace())
     text = (
         f"Expected now: {expected(search, processes)} for the "
-        f"{'simulated releases' if asked.fixed else 'search'}, {duration(release.seconds)} for the release."
+        f"{'simulated releases' if task.fixed else 'search'}, {duration(release.seconds)} for the release."
     )
-    if asked.fixed or search.seconds / processes < LONG:
+    if task.fixed or search.seconds / processes < LONG:
         return text
-    return " ".join([text, *filter(None, [_quicker(asked, search, processes)])])
+    return " ".join([text, *filter(None, [_quicker(task, search, processes)])])
 
 
-def _quicker(asked: Asked, search: Estimate, processes: int) -> str:
-    """What takes clearly less time than a search, as a sentence; "" where nothing does."""
-    fields = asked.fields if asked.reference else max(1, asked.fields * QUICK_WORLDS // WORLDS)
-    others = {"a quick search": replace(asked, quick=True, fields=fields)}
+def _quicker(task: Asked, search: Estimate, processes: int) -> str:
+    """A sentence on alternatives that take clearly less time than a search; "" without any."""
+    fields = task.fields if task.reference else max(1, task.fields * QUICK_WORLDS // WORLDS)
+    alternatives = {"a quick search": replace(task, quick=True, fields=fields)}
     for mechanism in MECHANISMS.values():
-        if mechanism.search.quick and mechanism.name in asked.mechanisms:
-            alone = replace(asked, mechanisms=(mechanism.name,))
-            others[f"a search of {mechanism.title.lower()} alone"] = alone
-    found = {name: search_estimate(each, pace()).seconds for name, each in others.items() if each != asked}
+        if mechanism.search.quick and mechanism.name in task.mechanisms:
+            alone = replace(task, mechanisms=(mechanism.name,))
+            alternatives[f"a search of {mechanism.title.lower()} alone"] = alone
+    times = {
+        name: search_estimate(quicker, pace()).seconds
+        for name, quicker in alternatives.items()
+        if quicker != task
+    }
     parts = [
         f"{name} about {duration(seconds / processes)}"
-        for name, seconds in found.items()
+        for name, seconds in times.items()
         if seconds <= CLEARLY * search.seconds
     ]
     return f"Quicker: {', '.join(parts)}." if parts else ""
 
 
 def expected_release(project: Project) -> str | None:
-    """What a release of a loaded project will take, as a sentence; None where it is not worth saying."""
-    found = release_estimate(project.domain.size, pace())
-    if found.seconds < WORTH_SAYING:
+    """A sentence on the time of releasing a loaded project; None for a short release."""
+    estimate = release_estimate(project.domain.size, pace())
+    if estimate.seconds < WORTH_SAYING:
         return None
-    return f"Expected now: {expected(found)} for the release."
+    return f"Expected now: {expected(estimate)} for the release."
 
 
 def expected_study(name: str) -> str | None:
-    """What the quick run of a study will take, as a sentence; None where that was not measured."""
-    found = study_estimate(name, pace())
-    return None if found is None else f"Expected now: {expected(found)}."
+    """A sentence on the time of a study's quick run; None if it was not measured."""
+    estimate = study_estimate(name, pace())
+    return None if estimate is None else f"Expected now: {expected(estimate)}."
 
 
 def expected_reading(*sources: SourceSettings) -> str | None:
-    """What reading one source after the other will take, as a sentence; None where it is not worth saying."""
-    each = [reading_estimate(_megabytes(source), pace()) for source in sources]
-    found = Estimate(sum(one.seconds for one in each), max(one.megabytes for one in each))
-    if found.seconds < WORTH_SAYING:
+    """A sentence on the time of reading all sources in turn; None for a short reading."""
+    parts = [reading_estimate(_megabytes(source), pace()) for source in sources]
+    total = Estimate(sum(part.seconds for part in parts), max(part.megabytes for part in parts))
+    if total.seconds < WORTH_SAYING:
         return None
     first = " for the first time; a second look is quicker" if any(map(is_kept, sources)) else ""
-    return f"Expected now: {expected(found)} for reading the data{first}."
+    return f"Expected now: {expected(total)} for reading the data{first}."
 
 
 def _megabytes(source: SourceSettings) -> float:
-    """Of the text in a source's files, postcodes included."""
+    """Megabytes of text in a source's files, postcodes included."""
     total = 0.0
     for name in (source.path, source.postcodes):
         path = Path(name) if name else None
@@ -162,52 +166,53 @@ def _megabytes(source: SourceSettings) -> float:
 
 
 def refuse_what_cannot_fit(project: Project, processes: int = 1) -> None:
-    """Raise `WorkflowError`, naming what would fit, if so many processes beside each other lack memory."""
+    """Raise `WorkflowError`, naming what would fit, if this number of parallel processes lacks
+    memory."""
     if project.settings.executor == "dask":  # its workers may be larger machines
         return
-    asked, limit = asked_of(project), memory_limit(processes)
-    names = dense_priors(project.settings, asked.cells)
-    sentence = None if limit is None else refusal(asked, limit, project.settings.resolution, names)
+    task, limit = asked_of(project), memory_limit(processes)
+    names = dense_priors(project.settings, task.cells)
+    sentence = None if limit is None else refusal(task, limit, project.settings.resolution, names)
     if sentence is not None:
         raise WorkflowError(sentence)
 
 
-def refusal(asked: Asked, limit: int, resolution: int, dense: Sequence[str] = ()) -> str | None:
-    """Say why a search does not fit into `limit` bytes, and what would; None where it fits.
+def refusal(task: Asked, limit: int, resolution: int, dense: Sequence[str] = ()) -> str | None:
+    """Say why a search does not fit into `limit` bytes, and what would fit; None if it fits.
 
-    `dense` names the priors that `asked.dense` counts.
+    `dense` names the priors that `task.dense` counts.
     """
 
     def fits(other: Asked) -> bool:
         return search_estimate(other, 1.0).megabytes * 1e6 <= limit
 
-    if fits(asked):
+    if fits(task):
         return None
     remedies = []
-    if asked.dense and fits(replace(asked, dense=0)):
+    if task.dense and fits(replace(task, dense=0)):
         remedies.append(
             f"leave out the prior {' and '.join(dense)}, since the lattice prior car needs no dense matrix"
         )
     for step in range(1, resolution + 1):
-        coarser = replace(asked, cells=max(1, asked.cells // FINER**step))
+        coarser = replace(task, cells=max(1, task.cells // FINER**step))
         if fits(coarser):
             remedies.append(f"choose resolution {resolution - step}, with about {coarser.cells:,} hexagons")
             break
-    needed = search_estimate(asked, 1.0).megabytes
+    needed = search_estimate(task, 1.0).megabytes
     return (
-        f"The search of {asked.cells:,} hexagons needs about {memory(needed)} of memory, more than the "
+        f"The search of {task.cells:,} hexagons needs about {memory(needed)} of memory, more than the "
         f"{memory(limit / 1e6)} that a process can have here: "
         f"{', or '.join(remedies or ['take fewer rows, or a machine with more memory'])}."
     )
 
 
 def asked_of(project: Project, alone: bool = False) -> Asked:
-    """What the search of a loaded project is asked; `alone` as in `Asked`."""
+    """The task of searching for a loaded project; `alone` as in `Asked`."""
     return planned(project.settings, project.domain.size, private_n(project), alone)
 
 
 def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = False) -> Asked:
-    """What the search of settings will be asked on so many hexagons and records."""
+    """The task of a search with these settings, for a number of hexagons and of records."""
     if settings.values != "amount":  # one scale, and the mechanisms that read such values
         scales = 1
     elif settings.focus == "threshold":
@@ -238,19 +243,21 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
 
 
 def dense_priors(settings: ReleaseSettings, cells: int) -> tuple[str, ...]:
-    """Priors with a dense matrix that are tried, asked for or usual on so many hexagons, and can be made."""
-    tried = settings.priors or default_priors(cells)
-    return tuple(name for name in tried if not PRIORS[name].sparse and can_make(name, cells))
+    """Priors with a dense matrix that the search tries: those of the settings or the default, if
+    the number of hexagons allows them."""
+    names = settings.priors or default_priors(cells)
+    return tuple(name for name in names if not PRIORS[name].sparse and can_make(name, cells))
 
 
 RECORDS_EACH = 3
-"""Records for each hexagon that are aimed at: a rule of thumb, for resolutions seven times apart."""
+"""Records for each hexagon that a proposal aims at: a rule of thumb, as resolutions differ by a
+factor of seven."""
 
 FEWEST, MOST = 200, 20_000
-"""Hexagons to aim at: at least, so that a map has a shape, and at most, so that a search ends soon."""
+"""Limits of the number of hexagons: enough to give a map a shape, few enough for a short search."""
 
 USUAL = 1_000
-"""Hexagons to aim at where no number of records is stated."""
+"""Hexagons of a proposal if no number of records is stated."""
 
 COARSEST, FINEST = 4, 10
 """Resolutions on offer; a settings file may name others."""
@@ -258,7 +265,8 @@ COARSEST, FINEST = 4, 10
 
 @dataclass(frozen=True)
 class Proposal:
-    """A resolution, about how many hexagons it gives, and the stated number of records, None for none."""
+    """A resolution, its approximate number of hexagons, and the stated number of records or
+    None."""
 
     resolution: int
     cells: float
@@ -276,19 +284,20 @@ class Proposal:
 
 
 def propose(shape: MultiPolygon, records: int | None = None) -> Proposal:
-    """Find the resolution whose number of hexagons is nearest, as a ratio, to what so many records fill.
+    """Find the resolution whose number of hexagons is nearest, as a ratio, to the number that the
+    records fill.
 
-    There are never more hexagons than records: most of them would expect none.
+    There are never more hexagons than records: most hexagons would be empty.
 
-    `shape` is in WGS 84 degrees, `records` known publicly; without them aim at USUAL hexagons. The records
-    may not be counted: how many lie in an area of hexagons is public only once it is known which hexagons,
-    and how many lie around it is never public.
+    `shape` is in WGS 84 degrees. `records` is a public number; without it the proposal aims at
+    USUAL hexagons. A count of the private records cannot serve: the number inside the hexagons is
+    public only once the hexagons are fixed, and the number around them is never public.
     """
-    wanted = USUAL if records is None else min(max(records / RECORDS_EACH, FEWEST), MOST)
+    target = USUAL if records is None else min(max(records / RECORDS_EACH, FEWEST), MOST)
     cells = [expected_cells(shape, resolution) for resolution in range(FINEST + 1)]
-    most = records or math.inf
-    filled = [resolution for resolution in range(FINEST + 1) if cells[resolution] <= most] or [0]
-    best = min(filled, key=lambda resolution: abs(math.log(cells[resolution] / wanted)))
+    limit = records or math.inf
+    candidates = [resolution for resolution in range(FINEST + 1) if cells[resolution] <= limit] or [0]
+    best = min(candidates, key=lambda resolution: abs(math.log(cells[resolution] / target)))
     return Proposal(best, cells[best], records)
 
 

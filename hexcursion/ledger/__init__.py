@@ -21,7 +21,26 @@ from hexcursion.ledger.records import RecordKeys
 from hexcursion.ledger.sentences import OtherUnit, Standing
 
 __all__ = [
-    "ROUNDING", "Account", "Budget", "BudgetExceeded", "Charge", "Entry", "Finding", "Ledger", "LedgerBusy",
-    "LedgerDamaged", "LedgerError", "NoBudget", "NoLedger", "OtherUnit", "Preview", "RecordKeys",
-    "RequestTaken", "Reservation", "Standing", "begin", "ledger_to_plan", "open_ledger",
-]  # fmt: skip
+    "ROUNDING",
+    "Account",
+    "Budget",
+    "BudgetExceeded",
+    "Charge",
+    "Entry",
+    "Finding",
+    "Ledger",
+    "LedgerBusy",
+    "LedgerDamaged",
+    "LedgerError",
+    "NoBudget",
+    "NoLedger",
+    "OtherUnit",
+    "Preview",
+    "RecordKeys",
+    "RequestTaken",
+    "Reservation",
+    "Standing",
+    "begin",
+    "ledger_to_plan",
+    "open_ledger",
+]

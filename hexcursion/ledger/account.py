@@ -1,4 +1,4 @@
-"""One charge, and the account that adds charges up: what is spent of a budget, what a release would do."""
+"""A charge, and the account that composes charges: the spent budget, and previews of releases."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ FACTS_LIMIT = 65_536  # characters of JSON: a ledger row is a receipt, not a dat
 
 @dataclass(frozen=True)
 class Charge:
-    """The cost of one release of one dataset, with public facts only. Raise `LedgerError` for no
-    fingerprint, an unknown unit, a cost that `check_cost` refuses, or facts that are too long or not JSON."""
+    """The cost of one release of one dataset, with public facts only. Raise `LedgerError` for an
+    invalid fingerprint, an unknown unit, a cost that `check_cost` refuses, or facts that are too
+    long or not JSON."""
 
     dataset: str  # fingerprint from `Ledger.fingerprint`
     unit: Unit  # "cell" or "point", the unit of protection of the cost
-    cost: Cost  # everything that is proved about the whole release; one release, not several together
-    # plain JSON, public: design, n, bound, ... ; it is stored and shown as it is
+    cost: Cost  # the proved cost of the whole release, and of this release alone
+    # public plain JSON: design, n, bound, ...; stored and shown unchanged
     facts: Mapping[str, Any] = field(default_factory=dict)
-    # keyed hashes of all its records, so that releases of overlapping data are charged together; without them
-    # nothing is known of overlaps, so whatever draws has to bring them
+    # keyed hashes of all its records, so that releases of overlapping data are charged together;
+    # without them overlaps are unknown, so every charge for a draw must have them
     records: RecordKeys | None = field(default=None, repr=False, compare=False)
-    # whether a person agreed that it breaks what an earlier release of these records promised to hide
+    # whether a person agreed to break a promise of an earlier release of these records
     accepts_weaker: bool = False
-    # datasets that hold the same records by a person's word, whatever is recognised
+    # datasets that a person declares to hold the same records
     same_as: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -55,7 +56,7 @@ class Charge:
 
 
 def check_cost(cost: Cost) -> None:
-    """Raise LedgerError unless this is the cost of one release, positive in every respect."""
+    """Raise LedgerError unless this is the cost of one release and all its parts are positive."""
     if cost.parts:
         raise LedgerError("A charge is one release: charge several one by one.")
     values = np.asarray(cost.curve.values, dtype=np.float64)
@@ -67,12 +68,12 @@ def check_cost(cost: Cost) -> None:
             "an underflow, and is not accepted."
         )
     for name, value in (("Gaussian mu", cost.gaussian_mu), ("pure epsilon", cost.pure_epsilon)):
-        if value is not None and not value > 0:  # finite by `Cost` itself
+        if value is not None and not value > 0:  # `Cost` checks that it is finite
             raise LedgerError(f"The {name} of a release is a positive finite number, not {value!r}.")
 
 
 def written_cost(cost: Cost) -> dict[str, Any]:
-    """Everything of a release's cost but its curve, as plain JSON, floats to the last bit."""
+    """Return a release's cost without its curve as plain JSON, with exact floats."""
     pairs = cost.pairs
     return {
         "gaussian_mu": _hex(cost.gaussian_mu),
@@ -85,19 +86,19 @@ def written_cost(cost: Cost) -> dict[str, Any]:
 
 
 def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
-    """The cost of a stored charge, from its (K,) curve over `ORDERS` and its entry's body. Raise
-    `LedgerError` if it cannot be read, or is no cost of a release."""
+    """Return the cost of a stored charge, from its (K,) curve over `ORDERS` and its entry's body.
+    Raise `LedgerError` if it is unreadable, or not the cost of a release."""
     try:
-        written = facts["cost"]
-        pairs = written["pairs"]
+        record = facts["cost"]
+        pairs = record["pairs"]
         cost = Cost(
             RdpCurve(values),
-            _float(written["gaussian_mu"]),
-            _float(written["pure_epsilon"]),
+            _float(record["gaussian_mu"]),
+            _float(record["pure_epsilon"]),
             None if pairs is None else GaussianPairs(float.fromhex(pairs["leverage"]), pairs["paths"]),
-            float.fromhex(written["distance"]),
-            neighbours=written["neighbours"],
-            exchange_mu=_float(written["exchange_mu"]),
+            float.fromhex(record["distance"]),
+            neighbours=record["neighbours"],
+            exchange_mu=_float(record["exchange_mu"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LedgerError(f"The cost of a charge cannot be read ({error}).") from error
@@ -114,53 +115,54 @@ def _float(text: str | None) -> float | None:
 
 
 def check_account(dataset: str, unit: str) -> Unit:
-    """Return the unit of protection. Raise `LedgerError` unless `dataset` is a fingerprint and `unit` such a
-    unit."""
+    """Return the unit of protection. Raise `LedgerError` unless `dataset` is a fingerprint and
+    `unit` is a unit of protection."""
     if not (isinstance(dataset, str) and len(dataset) == 64 and set(dataset) <= set("0123456789abcdef")):
         raise LedgerError("A dataset is named by its fingerprint of 64 hex digits: see Ledger.fingerprint.")
-    for known in UNITS:
-        if unit == known:
-            return known
+    for name in UNITS:
+        if unit == name:
+            return name
     raise LedgerError(f"The unit of protection is 'cell' or 'point', not {unit!r}.")
 
 
 def encode(values: Floats) -> str:
-    """Float64 values (J,) as hex without loss, big-endian, 16 digits each."""
+    """Encode float64 values (J,) as hex without loss, big-endian, 16 digits each."""
     return np.ascontiguousarray(values, dtype=">f8").tobytes().hex()
 
 
 def decode(text: str) -> Floats:
-    """The (J,) values that `encode` wrote."""
+    """Decode the (J,) values of `encode`."""
     return np.frombuffer(bytes.fromhex(text), dtype=">f8").astype(np.float64)
 
 
 def on_current_grid(orders: Floats, values: Floats) -> Floats:
-    """A (J,) curve over other increasing orders as a (K,) upper bound on `ORDERS`. Renyi divergence grows
-    with its order (van Erven and Harremoes 2014, Theorem 3), so the value at an order is at most the value at
-    the next higher order that was stored; beyond the last one it is `inf`."""
+    """Convert a (J,) curve over other increasing orders to a (K,) upper bound on `ORDERS`. Renyi
+    divergence grows with its order (van Erven and Harremoes 2014, Theorem 3), so the value at an
+    order is at most the value at the next higher stored order; beyond the last one it is `inf`."""
     if np.array_equal(orders, ORDERS):
         return values
     return np.append(values, np.inf)[np.searchsorted(orders, ORDERS, side="left")]
 
 
 ROUNDING = 1e-9
-"""A budget is a number to nine digits: a composed epsilon up to budget * (1 + 1e-9) fits, the next float does
-not. So spending exactly what is left is never refused for a last-bit difference, and what is promised is the
-budget up to one part in 10^9."""
+"""The relative tolerance of a budget: a composed epsilon up to budget * (1 + 1e-9) fits, the next
+float does not. Spending exactly the remaining budget is therefore never refused for a difference in
+the last bit, and the guarantee is the budget up to one part in 10^9."""
 
 
 def epsilon(costs: Cost | Iterable[Cost], delta: float) -> float:
-    """Upper bound on epsilon at `delta` of all of these releases together, chosen adaptively; 0 for none.
-    This is the ledger's only rule of composition, that of `dpgp_core.accounting.composition`: Gaussian
-    releases exactly, by the square root of the sum of mu^2; accounts of mixed releases by the least of the
-    sum of their curves, the sum of pure epsilons and their privacy-loss distributions. Costs for different
-    neighbours are priced for the weakest promise among them first, the one that all releases keep."""
+    """Return an upper bound on epsilon at `delta` of these releases together, chosen adaptively; 0
+    without releases. This is the ledger's only rule of composition, that of
+    `dpgp_core.accounting.composition`: it composes Gaussian releases exactly, by the square root of
+    the sum of mu^2, and mixed releases by the least of the sum of their curves, the sum of pure
+    epsilons and their privacy-loss distributions. Costs for different neighbours are first priced
+    for the weakest promise among them, which all releases keep."""
     return composed_epsilon(costs if isinstance(costs, Cost) else together(costs), delta).epsilon
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together.
+    """The total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together.
 
     Raise `LedgerError` for other numbers."""
 
@@ -171,18 +173,18 @@ class Budget:
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
             raise LedgerError(f"A budget is a positive finite epsilon, not {self.epsilon!r}.")
         if not 0 < self.delta < 1:
-            raise LedgerError(f"The delta of a budget lies strictly between 0 and 1, not at {self.delta!r}.")
+            raise LedgerError(f"The delta of a budget is strictly between 0 and 1, not {self.delta!r}.")
 
     def covers(self, epsilon: float) -> bool:
-        """Whether a composed epsilon fits; NaN never does."""
+        """Whether a composed epsilon fits; NaN never fits."""
         return epsilon <= self.epsilon * (1 + ROUNDING)
 
     def raises(self, earlier: Budget) -> bool:
-        """Whether this promises less privacy than `earlier` in any respect."""
+        """Whether this budget has a larger epsilon or delta than `earlier`."""
         return self.epsilon > earlier.epsilon or self.delta > earlier.delta
 
     def or_less(self, other: Budget) -> Budget:
-        """The budget that promises no less than either."""
+        """Return the budget that is at least as strict as either."""
         return Budget(min(self.epsilon, other.epsilon), min(self.delta, other.delta))
 
 
@@ -192,59 +194,61 @@ class Account:
 
     dataset: str
     unit: Unit
-    # None before the first one is set; that of the datasets in `shares` (the smallest epsilon and the
-    # smallest delta of theirs) where none was set here
+    # None before the first one is set, unless datasets in `shares` have budgets: then their
+    # smallest epsilon and smallest delta
     budget: Budget | None
-    # composed cost of every entry that is charged here or to a dataset in `shares`: an upper bound on what
-    # all of them cost any record of this dataset (see `overlap.Links`), for the neighbours that all hide
+    # composed cost of every entry charged here or to a dataset in `shares`: an upper bound on their
+    # joint cost for any record of this dataset (see `overlap.Links`), for the neighbours that all
+    # of them hide
     cost: Cost
     charged: tuple[int, ...]  # numbers of its reserve entries that count, in order
-    # those among them that were neither committed nor given back: a crash, or a release under way
+    # those that were neither committed nor given back: a crash, or a release under way
     open: tuple[int, ...]
-    note: str = ""  # what this account does not say, or ""
+    note: str = ""  # a sentence about costs that this account omits, or ""
     shares: tuple[str, ...] = ()  # the datasets that hold some of the same records
     others: tuple[int, ...] = ()  # numbers of their reserve entries that count here
-    inherited: bool = False  # whether `budget` is that of the others
+    inherited: bool = False  # whether `budget` comes from the datasets in `shares`
 
     def epsilon(self, delta: float) -> float:
-        """Composed epsilon of all charged releases at any `delta`."""
+        """Return the composed epsilon of all charged releases at `delta`."""
         return epsilon(self.cost, delta)
 
     @property
     def spent(self) -> float:
-        """Composed epsilon at the budget's delta; 0 without a budget, as nothing can be charged then."""
+        """Composed epsilon at the budget's delta; 0 without a budget, since charges need one."""
         return 0.0 if self.budget is None else self.epsilon(self.budget.delta)
 
     @property
     def left(self) -> float:
-        """Budget minus spent, never negative. Composition is better than adding: often more will fit."""
+        """Budget minus spent, never negative. By composition often more than this fits."""
         return 0.0 if self.budget is None else max(0.0, self.budget.epsilon - self.spent)
 
     def takes(self, budget: Budget) -> bool:
-        """Whether a budget differs from the one that was set for this account."""
+        """Whether a budget differs from the one set for this account."""
         return self.inherited or self.budget != budget
 
     def preview(self, cost: Cost, delta: float | None = None) -> Preview:
-        """What a release of this cost would do here, at `delta` where no budget is set. Raise `NoBudget`
-        without either."""
+        """Preview a release of this cost, at `delta` if no budget is set. Raise `NoBudget` without
+        a budget and without `delta`."""
         if self.budget is not None:
             delta = self.budget.delta
         if delta is None:
             raise self._no_budget()
-        whole = together((self.cost, cost))
+        total = together((self.cost, cost))
         return Preview(
             delta=delta,
             asked=epsilon(cost, delta),
-            before=epsilon(priced_for(self.cost, whole.neighbours), delta),
-            after=epsilon(whole, delta),
-            neighbours=whole.neighbours,
+            before=epsilon(priced_for(self.cost, total.neighbours), delta),
+            after=epsilon(total, delta),
+            neighbours=total.neighbours,
             budget=self.budget,
             note=self.note,
         )
 
     def admit(self, cost: Cost, *, sharing: bool = False) -> Preview:
-        """Return the preview, if the release fits. Raise `NoBudget` if none was ever set, `BudgetExceeded` if
-        it would pass. `sharing`: it is of another dataset, which holds some of this one's records."""
+        """Return the preview of a release that fits. Raise `NoBudget` without a budget,
+        `BudgetExceeded` beyond it. `sharing`: the release is of another dataset with some of the
+        same records."""
         if self.budget is None:
             raise self._no_budget()
         preview = self.preview(cost)
@@ -269,33 +273,34 @@ class Account:
 
 @dataclass(frozen=True)
 class Preview:
-    """Epsilons at `delta` around one release; each an upper bound. All are composed over every release that
-    could have contained one of the same records."""
+    """Epsilons at `delta` before and after one release, each an upper bound, composed over every
+    release that could have contained one of the same records."""
 
     delta: float
-    asked: float  # of the release on its own, for its own neighbours
-    # of all before it, and of all with it, for the `neighbours` that all of these releases hide
+    asked: float  # of this release alone, for its neighbours
+    # of all releases before it, and of all with it, for the `neighbours` that all of them hide
     before: float
     after: float
-    budget: Budget | None  # None where none is set
-    note: str  # what the account does not say, or ""
-    # why the budget of another dataset, which shares records, or an earlier promise does not allow for it; ""
-    # where all do
+    budget: Budget | None  # None unless set
+    note: str  # a sentence about costs that the account omits, or ""
+    # the sentence of a refusal by the budget of another dataset that shares records, or by an
+    # earlier promise; "" if all of them admit the release
     refused: str = ""
-    # what there is to say about earlier releases, where the charge came with its records
+    # the relation to earlier releases, for a charge with its records
     standing: Standing | None = None
     neighbours: Neighbours = "replace-one"
-    # which earlier promise it breaks, whether or not somebody agreed to that; "" where it breaks none
+    # the sentence about a broken promise, also if a person agreed; "" without one
     breaks: str = ""
-    # datasets that are alike but share no recognised record, so that they are not counted (curator only)
+    # datasets that are alike but share no recognised record, and so do not count (for the curator
+    # only)
     alike: tuple[Alike, ...] = ()
 
     @property
     def left(self) -> float | None:
-        """What is left of the budget after the release, never negative; None without a budget."""
+        """The budget that remains after the release, never negative; None without a budget."""
         return None if self.budget is None else max(0.0, self.budget.epsilon - self.after)
 
     @property
     def fits(self) -> bool:
-        """Whether the ledger would accept the release now."""
+        """Whether the ledger would now accept the release."""
         return self.budget is not None and self.budget.covers(self.after) and not self.refused

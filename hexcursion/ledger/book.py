@@ -1,4 +1,5 @@
-"""The entries of a ledger read in order, also those of location traces: what may follow, what counts."""
+"""The entries of a ledger read in order, also those of location traces: valid successors and
+charges."""
 
 from __future__ import annotations
 
@@ -30,33 +31,34 @@ from hexcursion.ledger.overlap import Decision, Links, PeriodsShared
 from hexcursion.words import plural
 
 TraceMarks = tuple[str, ...]
-"""Keyed hashes of a trace's records, 12 hex digits each, ascending, at most 2,000 of them: they tell a second
-release of the same places, and nothing else."""
+"""Keyed hashes of a trace's records, 12 hex digits each, ascending, at most 2,000 of them. They
+reveal a second release of the same places, and nothing else."""
 
 
 class TraceBook:
-    """The traces that were charged, read in order."""
+    """The charged traces, read in order."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}  # mark -> its entry
         self._requests: dict[str, int] = {}
 
     def accept(self, entry: Entry) -> None:
-        """Take one entry in. Raise as `check`."""
+        """Add an entry. Raise as `check`."""
         facts = entry.facts
         self.check(facts["marks"], facts["request"])
         self._seen.update(dict.fromkeys(facts["marks"], entry.number))
         self._requests[facts["request"]] = entry.number
 
     def check(self, marks: Iterable[str], request: str) -> None:
-        """Raise RequestTaken or LedgerError where the same click or the same records came before."""
+        """Raise RequestTaken or LedgerError if the same request or the same records were charged
+        before."""
         if request in self._requests:
             raise RequestTaken(self._requests[request], "a released trace")
         for mark in marks:
             if mark in self._seen:
                 raise LedgerError(
                     f"Records of this trace were released before, as entry {self._seen[mark]}: a second draw "
-                    "would tell more than either says, so none is made. Use what was released then."
+                    "would reveal more than either draw, so there is no second one. Use the first release."
                 )
 
 
@@ -66,14 +68,14 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass
 class _Running:
-    """An account while the entries are read."""
+    """The state of an account during reading."""
 
     budget: Budget | None = None
     costs: dict[int, Cost] = field(default_factory=dict)
 
 
 def check_version(version: int) -> None:
-    """Raise LedgerError for a ledger of another form: a newer one, or one from before the first release."""
+    """Raise LedgerError for another schema: a newer one, or one from before the first release."""
     if version > SCHEMA_VERSION:
         raise LedgerError("This ledger was written by a newer Hexcursion: open it with that version.")
     if version < SCHEMA_VERSION:
@@ -83,9 +85,9 @@ def check_version(version: int) -> None:
 
 
 class Book:
-    """Undamaged entries read in order. `accept` is the one place that says what may follow. It does not ask
-    whether a charge fits the budget: that is asked once, when the charge is made (`Account.admit`), with the
-    budget and the program of that day."""
+    """Undamaged entries read in order. Only `accept` decides which entry may follow. It does not
+    check that a charge fits the budget: `Account.admit` checks this once, when the charge is made,
+    with the budget and the program of that day."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.key_identity = ""
@@ -93,9 +95,9 @@ class Book:
         self.links = Links()
         self.traces = TraceBook()
         self.releases: dict[str, int] = {}  # release id -> its reserve entry
-        self.digests: dict[str, str] = {}  # release id -> SHA-256 of what was stored
+        self.digests: dict[str, str] = {}  # release id -> SHA-256 of the stored release
         self.requests: dict[str, int] = {}  # request -> its reserve entry
-        self.places: dict[int, str] = {}  # reserve entry -> where its bundle was to be put
+        self.places: dict[int, str] = {}  # reserve entry -> planned path of its bundle
         self._reserves: dict[int, Entry] = {}
         self._last: dict[int, EntryKind] = {}  # reserve entry -> kind of the last entry about it
         self._accounts: dict[tuple[str, str], _Running] = {}
@@ -103,7 +105,7 @@ class Book:
             self.accept(entry)
 
     def accept(self, entry: Entry) -> None:
-        """Take one more entry in; change nothing and raise `LedgerError` for one that may not follow."""
+        """Add an entry; raise `LedgerError`, changing nothing, if it may not follow."""
         if (entry.kind == "genesis") != (entry.number == 0):
             raise LedgerError("A ledger begins with its genesis entry and has one of them.")
         if entry.kind in ("genesis", "orders"):
@@ -126,28 +128,28 @@ class Book:
             self._follow(entry)
 
     def account(self, dataset: str, unit: Unit, seen: Iterable[str] = ()) -> Account:
-        """The account as it stands; an empty one for a dataset or unit never seen. `seen`: datasets that
-        share records with this one although it is not registered yet."""
+        """Return the current account, an empty one for an unknown dataset or unit. `seen`: datasets
+        that share records with this one before it is registered."""
         running = self._accounts.get((dataset, unit), _Running())
         shares = self.links.neighbours(dataset, seen)
-        others = [self._accounts[other, unit] for other in shares if (other, unit) in self._accounts]
-        theirs = [other.budget for other in others if other.budget is not None]
+        neighbours = [self._accounts[other, unit] for other in shares if (other, unit) in self._accounts]
+        theirs = [other.budget for other in neighbours if other.budget is not None]
         inherited = running.budget is None and bool(theirs)
         return Account(
             dataset=dataset,
             unit=unit,
             budget=reduce(Budget.or_less, theirs) if inherited else running.budget,
-            cost=together(cost for each in (running, *others) for cost in each.costs.values()),
+            cost=together(cost for state in (running, *neighbours) for cost in state.costs.values()),
             charged=tuple(running.costs),
             open=tuple(number for number in running.costs if self._last[number] != "commit"),
             note=self._note(dataset, unit, shares),
             shares=shares,
-            others=tuple(sorted(number for other in others for number in other.costs)),
+            others=tuple(sorted(number for other in neighbours for number in other.costs)),
             inherited=inherited,
         )
 
     def set_budget(self, dataset: str, unit: Unit, budget: Budget, *, signed: bool = False) -> None:
-        """Let a budget hold from here on. `signed`: whether a person gave a reason for it. Raise
+        """Set the budget from this entry on. `signed`: whether a person gave a reason for it. Raise
         `LedgerError` for a larger one that is not signed."""
         running = self._accounts.setdefault((dataset, unit), _Running())
         if running.budget is not None and budget.raises(running.budget) and not signed:
@@ -159,17 +161,17 @@ class Book:
         running.budget = budget
 
     def accounts(self) -> tuple[Account, ...]:
-        """Every account that has a budget, in the order in which they appeared."""
+        """Return every account that has a budget, in order of appearance."""
         return tuple(self.account(name, check_account(name, unit)) for name, unit in self._accounts)
 
     def reserve_entry(self, number: int) -> Entry:
-        """The charge with this number; raise `LedgerError` if it is none."""
+        """Return the charge with this number; raise `LedgerError` if the entry is not a charge."""
         if number not in self._reserves:
             raise LedgerError(f"Entry {number} is not a charge: `ledger show` lists the charges.")
         return self._reserves[number]
 
     def charged_datasets(self) -> tuple[str, ...]:
-        """Datasets with a charge that counts, under any unit, in the order in which they appeared."""
+        """Return the datasets with a charge that counts, under any unit, in order of appearance."""
         return tuple(dict.fromkeys(name for (name, _), running in self._accounts.items() if running.costs))
 
     def is_charge(self, number: int, digest: str) -> bool:
@@ -177,37 +179,40 @@ class Book:
         return number in self._reserves and self._reserves[number].hash == digest
 
     def cost_of(self, number: int) -> Cost:
-        """The cost of a charge that counts."""
+        """Return the cost of a charge that counts."""
         entry = self.reserve_entry(number)
         return self._accounts[entry.dataset, entry.unit].costs[number]
 
     def state(self, number: int) -> str:
-        """What became of a charge, in words."""
+        """Describe the outcome of a charge."""
         outcome = self.outcome(number)
         if outcome == "released":
             return f"released as {next(name for name, at in self.releases.items() if at == number)}"
         return "given back since" if outcome == "given back" else "under way, or broken off and still charged"
 
     def outcome(self, number: int) -> Outcome:
-        """What became of a charge: open ones are under way, or were broken off and stay charged."""
+        """Return the outcome of a charge; an open one is under way, or was interrupted and stays
+        charged."""
         last = self._last[self.reserve_entry(number).number]
         return "released" if last == "commit" else "given back" if last in ("unused", "void") else "open"
 
     def periods_shared(self, releases: Sequence[tuple[str, str]]) -> PeriodsShared:
-        """What is known of the records of releases, each by its id and the SHA-256 of its `SHA256SUMS`: a
-        bundle that only bears the id is not known."""
+        """Compare the records of releases, each identified by its id and the SHA-256 of its
+        `SHA256SUMS`; a bundle that matches only the id is unknown."""
         datasets = [
             self.reserve_entry(self.releases[name]).dataset if self.digests.get(name) == digest else None
             for name, digest in releases
         ]
         pairs = {
-            (one, other): self.links.between(datasets[one], datasets[other])
-            for one, other in combinations(range(len(datasets)), 2)
+            (first, second): self.links.between(datasets[first], datasets[second])
+            for first, second in combinations(range(len(datasets)), 2)
         }
-        return PeriodsShared(tuple(each is not None and self.links.knows(each) for each in datasets), pairs)
+        return PeriodsShared(
+            tuple(dataset is not None and self.links.knows(dataset) for dataset in datasets), pairs
+        )
 
     def check_request(self, request: str) -> None:
-        """Raise RequestTaken if this request was charged before, whatever became of it."""
+        """Raise RequestTaken if this request was charged before, with any outcome."""
         if request in self.requests:
             number = self.requests[request]
             raise RequestTaken(number, self.state(number))
@@ -247,11 +252,11 @@ class Book:
         if last in ("unused", "void"):
             raise LedgerError(
                 f"The charge of entry {number} was given back, so nothing may be drawn or published on it: "
-                "discard what was made and reserve anew."
+                "discard its results and reserve anew."
             )
         if last == "commit":
             raise LedgerError(
-                f"Entry {number} is committed: what was released stays charged, and is published only once."
+                f"Entry {number} is committed: its release stays charged, and is published only once."
             )
         if entry.kind == "draw":
             if last != "reserve":
@@ -284,12 +289,13 @@ class Book:
 
     def _note(self, dataset: str, unit: Unit, shares: tuple[str, ...]) -> str:
         (other_unit,) = (name for name in UNITS if name != unit)
-        here = self._count(shares, unit)
+        own_count = self._count(shares, unit)
         elsewhere = self._count((dataset, *shares), other_unit)
         notes = []
-        if here:
+        if own_count:
             notes.append(
-                f"Counted here too: {plural(here, 'release')} of datasets that hold some of the same records."
+                f"Counted here too: {plural(own_count, 'release')} of datasets that hold some of the "
+                "same records."
             )
         if elsewhere:
             whose = "these records" if shares else "this dataset"
@@ -301,5 +307,5 @@ class Book:
         return " ".join(notes)
 
     def _count(self, datasets: Iterable[str], unit: Unit) -> int:
-        """How many charges of these datasets count under a unit."""
+        """Return the number of charges of these datasets that count under a unit."""
         return sum(len(self._accounts.get((name, unit), _Running()).costs) for name in datasets)

@@ -1,8 +1,7 @@
-"""The chain of hashes and what vouches for it: the seals in released bundles, the witness on this machine.
+"""The chain of hashes and its evidence: the seals in released bundles, the witness on this machine.
 
-A seal is `number:hash:tag`. Number and hash are those of the charge; the tag is a signature by the ledger's
-key, so that the key tells its own seals from those of other ledgers, even where the entry is gone. All three
-are public.
+A seal is `number:hash:tag`. Number and hash are those of the charge. The tag is a signature by the
+ledger's key, by which the key recognises its seals even if the entry is lost. All three are public.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -29,7 +29,7 @@ from hexcursion.new_place import sync_folder
 from hexcursion.words import plural
 
 TAG_DIGITS = 16
-MOST_BYTES = 4_000_000  # of a statement: more is no statement
+MOST_BYTES = 4_000_000  # of a statement
 STATEMENT = "statement.json"
 _NUMBER = re.compile("[0-9]{1,12}")
 _SEAL = re.compile(rb'"(\d{1,12}):([0-9a-f]{64}):([0-9a-f]{16})"')
@@ -37,7 +37,8 @@ _SEAL = re.compile(rb'"(\d{1,12}):([0-9a-f]{64}):([0-9a-f]{16})"')
 
 @dataclass(frozen=True)
 class Seen:
-    """A charge as a release beside the ledger quotes it: number, hash, and the release's folder or file."""
+    """A charge quoted by a bundle near the ledger: number, hash, and the bundle's folder or
+    file."""
 
     number: int
     hash: str
@@ -45,27 +46,28 @@ class Seen:
 
 
 def seal_of(entry: Entry, key: LedgerKey) -> str:
-    """The seal of a charge."""
+    """Return the seal of a charge."""
     return f"{entry.number}:{entry.hash}:{_tag(key, entry.number, entry.hash)}"
 
 
 def parse_seal(seal: str) -> tuple[int, str]:
-    """Number and hash of a seal, with its tag or without. Raise `LedgerError` for anything else."""
-    number, _, rest = seal.partition(":")
-    digest, _, _ = rest.partition(":")
+    """Return number and hash of a seal with or without its tag; raise `LedgerError` for other
+    texts."""
+    number, _, remainder = seal.partition(":")
+    digest, _, _ = remainder.partition(":")
     if not (_NUMBER.fullmatch(number) and digest):
         raise LedgerError(f"A seal is written NUMBER:HASH, not {seal!r}: copy it from a bundle's statement.")
     return int(number), digest
 
 
 def seals_beside(folders: Iterable[Path], key: LedgerKey) -> tuple[Seen, ...]:
-    """This key's seals in all bundles that lie in these folders; those of other keys are left out."""
-    found: dict[tuple[int, str, Path], Seen] = {}
+    """Return this key's seals in all bundles in these folders, without those of other keys."""
+    seals: dict[tuple[int, str, Path], Seen] = {}
     for place in _bundles(folders):
         for number, digest, tag in _seals_in(place):
             if key.matches("seal", f"{number}:{digest}".encode(), tag, TAG_DIGITS):
-                found[number, digest, place] = Seen(number, digest, place)
-    return tuple(found.values())
+                seals[number, digest, place] = Seen(number, digest, place)
+    return tuple(seals.values())
 
 
 def _tag(key: LedgerKey, number: int, digest: str) -> str:
@@ -73,11 +75,11 @@ def _tag(key: LedgerKey, number: int, digest: str) -> str:
 
 
 def _bundles(folders: Iterable[Path]) -> Iterator[Path]:
-    """Folders of bundles, and zips whose folder is not beside them."""
+    """Return the folders of bundles, and the zips without such a folder."""
     for folder in dict.fromkeys(path.absolute() for path in folders):
         try:
             names = sorted(entry.name for entry in os.scandir(folder))
-        except OSError:  # no such folder: nothing was released there
+        except OSError:  # a missing folder has no bundles
             continue
         for name in names:
             path = folder / name
@@ -94,7 +96,7 @@ def _seals_in(place: Path) -> tuple[tuple[int, str, str], ...]:
     return _read_seals(target, state.st_mtime_ns, state.st_size)
 
 
-@lru_cache(maxsize=4096)  # bundles do not change; the time and size are part of what is remembered
+@lru_cache(maxsize=4096)  # bundles do not change; time and size are part of the key
 def _read_seals(target: Path, _time: int, _size: int) -> tuple[tuple[int, str, str], ...]:
     try:
         if target.suffix == ".zip":
@@ -108,45 +110,47 @@ def _read_seals(target: Path, _time: int, _size: int) -> tuple[tuple[int, str, s
             with target.open("rb") as file:
                 data = file.read(MOST_BYTES)
     except (OSError, zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError, ValueError):
-        return ()  # not a readable bundle: it quotes nothing
+        return ()  # an unreadable bundle quotes no charge
     return tuple((int(number), digest.decode(), tag.decode()) for number, digest, tag in _SEAL.findall(data))
 
 
 @dataclass(frozen=True)
 class Witness:
-    """`entries` rows were seen on this machine, the last one with hash `hash`."""
+    """A record that this machine saw `entries` rows, the last one with hash `hash`."""
 
     entries: int
     hash: str
 
     def signed_bytes(self) -> bytes:
-        """What the signature covers."""
+        """Return the signed bytes."""
         return json.dumps(asdict(self), sort_keys=True).encode()
 
 
 def witness_path(key: LedgerKey) -> Path:
-    """The witness of a key: one key, one ledger, one witness, however often the key's file was copied."""
+    """Return the path of a key's witness: one key has one ledger and one witness, also if
+    copied."""
     return witness_folder() / f"{key.identity[:16]}.head"
 
 
 def read_witness(key: LedgerKey) -> Witness | None:
-    """The witness, or None where there is none yet. Raise `LedgerDamaged` if its signature does not hold,
-    `LedgerError` if its file cannot be read."""
+    """Return the witness, or None before the first. Raise `LedgerDamaged` if its signature is
+    invalid, `LedgerError` if its file is unreadable."""
     return _read(witness_path(key), key)
 
 
 def advance_witness(key: LedgerKey, witness: Witness) -> None:
-    """Remember a longer chain; a shorter one than remembered is left alone. Called after the database has
-    committed, never before: a crash in between leaves a witness that is one entry behind, which is harmless,
-    where one that is ahead would look like a deleted entry. Raise `LedgerError` if it cannot be kept;
-    LedgerDamaged if the one that is there was changed."""
+    """Store the witness of a longer chain; ignore a shorter one. Call this after the database has
+    committed, never before: a crash in between then leaves a witness one entry behind, which is
+    harmless, while a witness ahead of the database would look like a deleted entry. Raise
+    `LedgerError` if it cannot be written, `LedgerDamaged` if the existing one was changed."""
     path = witness_path(key)
     with _locked(path):
-        known = _read(path, key)
-        if known is not None and known.entries >= witness.entries:
+        last = _read(path, key)
+        if last is not None and last.entries >= witness.entries:
             return
         signature = key.mac("witness", witness.signed_bytes())
-        draft = path.with_name(f".{path.name}.draft")  # one writer at a time, so one name is enough
+        # the lock allows one writer, so one name suffices
+        draft = path.with_name(f".{path.name}.draft")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w") as file:
             json.dump({**asdict(witness), "signature": signature}, file)
@@ -189,13 +193,14 @@ def _locked(path: Path) -> Iterator[None]:
             "by HEXCURSION_WITNESS."
         ) from None
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, whatever happens
+        fcntl.flock(file, fcntl.LOCK_EX)  # closing the file releases it
         yield
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as it was written; `entry` is its number, None for what is not an entry."""
+    """A difference from the ledger as written; `entry` is its number, None if it is not about an
+    entry."""
 
     entry: int | None
     text: str
@@ -205,7 +210,7 @@ class Finding:
 
 
 def sign_head(key: LedgerKey, last: Entry) -> Head:
-    """The head record of a chain that ends with `last`."""
+    """Return the head record of a chain that ends with `last`."""
     entries = last.number + 1
     return Head(entries, last.hash, key.mac("head", f"{entries}:{last.hash}".encode()))
 
@@ -215,29 +220,30 @@ def check_chain(
     key: LedgerKey,
     witness: Witness | None,
     seen: Mapping[int, str] | None = None,
-    beside: Iterable[Seen] = (),
+    seals: Iterable[Seen] = (),
 ) -> list[Finding]:
-    """Everything that is wrong with the rows, in order; an empty list means that the chain holds. `witness`:
-    what this machine remembers of the chain; read it before the snapshot is taken; `seen`: entry number ->
-    hash, from released bundles or from notes kept elsewhere; `beside`: the seals of the releases that lie
-    beside the ledger."""
+    """Return all findings about the rows, in order; an empty list means that the chain verifies.
+    `witness` is this machine's record of the chain, read before the snapshot; `seen` maps entry
+    numbers to hashes from released bundles or from notes; `seals` are those of the releases near
+    the ledger."""
     entries = snapshot.entries
     findings = [*_rows(entries), *_head(snapshot, key)]
     if witness is not None:
         text = "is not the entry that this machine has seen here: the ledger was rewritten or is another one."
         findings += _remembered(entries, witness.entries - 1, witness.hash, text)
-    for number, known in (seen or {}).items():
-        findings += _remembered(entries, number, known, "is not the entry that was noted elsewhere.")
-    for quoted in beside:
+    for number, digest in (seen or {}).items():
+        findings += _remembered(entries, number, digest, "is not the entry that was noted elsewhere.")
+    for quoted in seals:
         text = f"is not the entry that the release in {quoted.where} quotes: the ledger was rewritten."
         findings += _remembered(entries, quoted.number, quoted.hash, text)
     return list(dict.fromkeys(findings)) or _replay(entries, key)
 
 
 def clock_notes(entries: Iterable[Entry]) -> list[Finding]:
-    """Each row that says an earlier time than the row it follows: no damage, but no times to rely on."""
+    """Return a finding for each row with an earlier time than the row before: its time is
+    unreliable, but it is not damaged."""
     rows = list(entries)
-    behind = [(entry, seconds_behind(entry.created, before.created)) for before, entry in pairwise(rows)]
+    behind = [(entry, seconds_behind(entry.created, previous.created)) for previous, entry in pairwise(rows)]
     return [
         Finding(
             entry.number,
@@ -249,8 +255,20 @@ def clock_notes(entries: Iterable[Entry]) -> list[Finding]:
     ]
 
 
+def clock_note(last: Entry) -> str:
+    """Return a sentence if this machine's clock is a minute or more behind an entry, else ""."""
+    behind = seconds_behind(datetime.now(UTC).isoformat(timespec="seconds"), last.created)
+    if behind < 60:
+        return ""
+    return (
+        f"This machine's clock is {behind:,} seconds behind the last entry of the ledger: set it first, "
+        "or the dates in the release will be wrong."
+    )
+
+
 def check_tables(book: Book, records: Mapping[str, bytes], requests: Mapping[str, int]) -> list[Finding]:
-    """What is wrong with the tables beside the chain: each must hold at least what the chain tells of."""
+    """Return the findings about the other tables: each must hold at least the rows that the chain
+    lists."""
     findings = []
     for dataset, digest in book.links.digests.items():
         if hashlib.sha256(records.get(dataset, b"")).hexdigest() != digest:
@@ -264,18 +282,18 @@ def check_tables(book: Book, records: Mapping[str, bytes], requests: Mapping[str
 
 
 def _rows(entries: Iterable[Entry]) -> Iterable[Finding]:
-    expected, before = 0, {NO_HASH}
+    expected, previous = 0, {NO_HASH}
     for entry in entries:
         if entry.number != expected:
             yield Finding(expected, "is missing.")
-            before = {entry.previous}
+            previous = {entry.previous}
         right = entry.expected_hash()
         if entry.hash != right:
             yield Finding(entry.number, "was changed: its hash does not fit its fields.")
-        elif entry.previous not in before:
+        elif entry.previous not in previous:
             yield Finding(entry.number, "does not follow the entry before it: one of the two was replaced.")
-        # A damaged hash is its own row's finding, not the next row's: either value may be quoted there.
-        expected, before = entry.number + 1, {entry.hash, right}
+        # Report a damaged hash once: the next row may quote the damaged or the right value.
+        expected, previous = entry.number + 1, {entry.hash, right}
 
 
 def _head(snapshot: Snapshot, key: LedgerKey) -> Iterable[Finding]:
@@ -291,12 +309,12 @@ def _head(snapshot: Snapshot, key: LedgerKey) -> Iterable[Finding]:
         yield from _remembered(entries, head.entries - 1, head.hash, "is not the entry that the head signs.")
 
 
-def _remembered(entries: tuple[Entry, ...], number: int, known: str, otherwise: str) -> list[Finding]:
+def _remembered(entries: tuple[Entry, ...], number: int, digest: str, otherwise: str) -> list[Finding]:
     if not entries or number > entries[-1].number:
         return [Finding(number, "is missing: the ledger was cut short or an old copy was restored.")]
-    found = next((entry for entry in entries if entry.number == number), None)
-    if found is None or known in (found.hash, found.expected_hash()):
-        return []  # a gap is reported as such
+    match = next((entry for entry in entries if entry.number == number), None)
+    if match is None or digest in (match.hash, match.expected_hash()):
+        return []  # `_rows` reports a gap
     return [Finding(number, otherwise)]
 
 
@@ -306,7 +324,7 @@ def _replay(entries: Iterable[Entry], key: LedgerKey) -> list[Finding]:
         try:
             book.accept(entry)
         except (LedgerError, ValueError, KeyError, TypeError) as error:
-            return [Finding(entry.number, f"may not stand here: {error}")]
+            return [Finding(entry.number, f"is not allowed here: {error}")]
     if book.key_identity != key.identity:
         return [Finding(0, "this ledger was begun with another key.")]
     return []

@@ -1,4 +1,5 @@
-"""`python -m hexcursion ledger show | verify | budget | void | join | apart`: the ledger in a terminal."""
+"""`python -m hexcursion ledger show | verify | budget | void | join | apart`: the ledger in a
+terminal."""
 
 from __future__ import annotations
 
@@ -24,61 +25,67 @@ MOST_LETTERS = 1_000
 
 
 def add_ledger_commands(subparsers: Any) -> None:
-    """Register `ledger` and its commands; the chosen one stands in `options.run`: (options) -> exit status.
-    Exit status: 0 done, 1 the ledger does not verify, 2 refused, with one sentence on stderr."""
+    """Register `ledger` and its commands; `options.run` is the chosen one: (options) -> exit
+    status. Exit status: 0 done, 1 the ledger does not verify, 2 refused, with one sentence on
+    stderr."""
     text = "show, verify and keep the ledger of releases"
     parser = subparsers.add_parser("ledger", help=text, description=text)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-
-    def command(name: str, run: Callable[[Ledger, argparse.Namespace], int], text: str) -> Any:
-        added = commands.add_parser(name, help=text, description=text)
-        added.add_argument(
-            "--ledger",
-            metavar="URL|FILE",
-            help="ledger database (default: $HEXCURSION_LEDGER, else ledger.sqlite in $HEXCURSION_HOME "
-            "or .hexcursion)",
-        )
-        added.add_argument("--key", metavar="FILE", help="the curator's key (default: beside the ledger)")
-        added.set_defaults(run=lambda options: _run(run, options))
-        return added
-
-    def signed(added: Any, why: str, **reason: Any) -> None:
-        added.add_argument("--reason", type=_words, help=why, **reason)
-        added.add_argument(
-            "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
-        )
-
-    shown = command("show", _show, "every account and every entry")
-    shown.add_argument("--json", action="store_true", help="the same as JSON, with every field")
-    checked = command("verify", _verify, "recompute the chain and name every entry that was changed")
-    checked.add_argument(
+    show_parser = _command(commands, "show", _show, "every account and every entry")
+    show_parser.add_argument("--json", action="store_true", help="the same as JSON, with every field")
+    text = "recompute the chain and name every entry that was changed"
+    _command(commands, "verify", _verify, text).add_argument(
         "--seal",
         action="append",
         default=[],
         metavar="NUMBER:HASH",
         help="an entry as a released bundle quotes it; may be repeated",
     )
-    budget = command("budget", _budget, "set or change the budget of a dataset")
+    budget = _command(commands, "budget", _budget, "set or change the budget of a dataset")
     budget.add_argument("dataset", help="fingerprint of the dataset, 64 hex digits, or its beginning")
     budget.add_argument("--unit", choices=("point", "cell"), required=True, help="unit of protection")
     budget.add_argument("--epsilon", type=float, required=True, help="total epsilon of all releases")
     budget.add_argument("--delta", type=float, required=True, help="at this delta, between 0 and 1")
-    signed(budget, "why (needed to raise a budget)", default="")
-    void = command("void", _void, "give back a charge that was never released; this is itself an entry")
+    _add_signature(budget, "why (needed to raise a budget)", default="")
+    text = "give back a charge that was never released; this is itself an entry"
+    void = _command(commands, "void", _void, text)
     void.add_argument("entry", type=int, help="number of the charge, from `ledger show`")
-    signed(void, "why it is certain that nothing was released", required=True)
+    _add_signature(void, "why it is certain that nothing was released", required=True)
     for name, joined, text in (
         ("join", True, "together: they hold the same records, whatever was seen"),
         ("apart", False, "apart: they hold no record in common, whatever was seen"),
     ):
-        decision = command(name, partial(_decide, joined=joined), f"count releases of two datasets {text}")
+        run = partial(_decide, joined=joined)
+        decision = _command(commands, name, run, f"count releases of two datasets {text}")
         decision.add_argument("dataset", help="fingerprint of one dataset, 64 hex digits, or its beginning")
         decision.add_argument("other", help="fingerprint of the other one")
-        signed(decision, "why that is certain", required=True)
+        _add_signature(decision, "why that is certain", required=True)
+
+
+def _command(commands: Any, name: str, run: Callable[[Ledger, argparse.Namespace], int], text: str) -> Any:
+    """Add a command with the options of the ledger's place."""
+    parser = commands.add_parser(name, help=text, description=text)
+    parser.add_argument(
+        "--ledger",
+        metavar="URL|FILE",
+        help="ledger database (default: $HEXCURSION_LEDGER, else ledger.sqlite in $HEXCURSION_HOME "
+        "or .hexcursion)",
+    )
+    parser.add_argument("--key", metavar="FILE", help="the curator's key (default: next to the ledger)")
+    parser.set_defaults(run=lambda options: _run(run, options))
+    return parser
+
+
+def _add_signature(parser: Any, why: str, **reason: Any) -> None:
+    """Add the reason of a decision and the person who answers for it."""
+    parser.add_argument("--reason", type=_words, help=why, **reason)
+    parser.add_argument(
+        "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
+    )
 
 
 def show(ledger: Ledger) -> str:
-    """Accounts and entries as text; entries are shown even where the chain is broken."""
+    """Return accounts and entries as text; show the entries even if the chain is broken."""
     entries = ledger.entries()
     try:
         accounts = "\n\n".join(_account_text(account) for account in ledger.accounts()) or "No accounts yet."
@@ -133,13 +140,14 @@ def _decide(ledger: Ledger, options: argparse.Namespace, joined: bool) -> int:
 
 
 def _dataset(ledger: Ledger, beginning: str) -> str:
-    """The fingerprint that begins so, among the datasets of all accounts; as it stands where none does."""
+    """Complete the beginning of a fingerprint of an account's dataset; return it unchanged if
+    unknown."""
     if not beginning:
         raise LedgerError("Name a dataset by its fingerprint or the beginning of it: see `ledger show`.")
-    known = {account.dataset for account in ledger.accounts() if account.dataset.startswith(beginning)}
-    if len(known) > 1:
-        raise LedgerError(f"{beginning!r} begins the name of {len(known)} datasets: give more digits.")
-    return known.pop() if known else beginning
+    matches = {account.dataset for account in ledger.accounts() if account.dataset.startswith(beginning)}
+    if len(matches) > 1:
+        raise LedgerError(f"{beginning!r} begins the name of {len(matches)} datasets: give more digits.")
+    return matches.pop() if matches else beginning
 
 
 def _budget(ledger: Ledger, options: argparse.Namespace) -> int:
@@ -199,7 +207,7 @@ def _detail(entry: Entry) -> str:
         if entry.kind == "budget":
             why = f"  ({facts['person']}: {facts['reason']})" if facts["reason"] else ""
             return f"  epsilon {facts['epsilon']:g} at delta {facts['delta']:g}{why}"
-        if entry.kind == "reserve":
+        if entry.kind in ("reserve", "trace"):
             return "  " + json.dumps(facts["facts"], sort_keys=True)
         if entry.kind == "commit":
             return f"  {facts['release_id']}"
@@ -207,8 +215,6 @@ def _detail(entry: Entry) -> str:
             return f"  ({facts['person']}: {facts['reason']})"
         if entry.kind == "records":
             return f"  {facts['n']} records, shared with {len(facts['shares'])} datasets"
-        if entry.kind == "trace":
-            return "  " + json.dumps(facts["facts"], sort_keys=True)
         if entry.kind == "link":
             verb = "joined with" if facts["joined"] else "kept apart from"
             return f"  {verb} {facts['other'][:12]}  ({facts['person']}: {facts['reason']})"
@@ -218,7 +224,7 @@ def _detail(entry: Entry) -> str:
 
 
 def _words(text: str) -> str:
-    """A reason or a name, as an option's type: it stays in the ledger for good, and `show` prints it."""
+    """Check a reason or a name as an option's type: the ledger keeps it, and `show` prints it."""
     if len(text) > MOST_LETTERS or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise argparse.ArgumentTypeError(f"takes at most {MOST_LETTERS:,} characters of text in UTF-8")
     return text

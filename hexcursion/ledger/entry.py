@@ -1,4 +1,5 @@
-"""One row of the ledger: its columns, its canonical encoding, its hash and its place in the chain."""
+"""One row of the ledger: its columns, its canonical encoding, its hash and its link in the
+chain."""
 
 from __future__ import annotations
 
@@ -12,26 +13,27 @@ from typing import Any, Literal
 from dpgp_core.mechanisms.design import Unit
 from hexcursion.ledger.errors import LedgerError
 
-SCHEMA_VERSION = 4  # those before it were never released
+SCHEMA_VERSION = 4  # earlier versions were never released
 EntryKind = Literal[
     "genesis",  # the first row: ledger id, key identity, schema version, grid of orders
-    "orders",  # a new grid of orders, from which later charges count
-    "records",  # a dataset's record hashes are kept, and how many records it shares with others
+    "orders",  # a new grid of orders, for later charges
+    "records",  # the digest of a dataset's record hashes, and its numbers of shared records
     "link",  # a person's decision that two datasets hold the same records, or do not
     "budget",
     "reserve",  # the charge; draw, commit, unused and void refer to one
     "draw",  # private randomness is about to be drawn
     "commit",  # stored and published as release_id with this digest
-    "unused",  # given back by the program: nothing was drawn
+    "unused",  # given back by the program before a draw
     "void",  # given back by a person, with a reason
-    "trace",  # a location trace is about to be released: another kind of protection, added to no epsilon
+    # a location trace is about to be released: another kind of protection, outside of epsilons
+    "trace",
 ]
-"""What a row says."""
+"""The kind of a row."""
 
 CLOCK = "clock_behind"
-"""A fact of any row: so many seconds its time lies before that of the row that it follows."""
+"""A fact of any row: the number of seconds by which its time precedes that of the row before."""
 
-NO_HASH = "0" * 64  # what the first row follows
+NO_HASH = "0" * 64  # the previous hash of the first row
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,19 @@ class Entry:
     """A row as stored; the types are those of an undamaged row."""
 
     number: int  # 0, 1, 2, ... without gaps
-    kind: EntryKind  # what the row says
+    kind: EntryKind
     created: str  # UTC, ISO 8601
-    dataset: str  # fingerprint, or "" where the row is about the ledger itself
+    dataset: str  # fingerprint, or "" if the row is about the ledger
     unit: Unit | Literal[""]  # unit of protection, or ""
     refers_to: int | None  # number of the reserve row that this row continues, or None
-    curve: str  # float64 values in hex, big-endian: RDP values (reserve) or orders (genesis, orders), or ""
+    # float64 values in hex, big-endian: RDP values (reserve) or orders (genesis, orders), or ""
+    curve: str
     body: str  # canonical JSON of everything else
     previous: str  # hash of the row before
     hash: str = ""  # SHA-256 over all of the above
 
     def expected_hash(self) -> str:
-        """The hash that the other columns demand; defined for damaged rows too, whatever their types."""
+        """Compute the hash of the other columns; defined also for damaged rows of any type."""
         digest = hashlib.sha256(b"hexcursion-ledger-row\n")
         for name in HASHED_COLUMNS:
             value = getattr(self, name)
@@ -60,12 +63,12 @@ class Entry:
         return digest.hexdigest()
 
     def sealed(self) -> Entry:
-        """The same row with its hash filled in."""
+        """Return the row with its hash."""
         return replace(self, hash=self.expected_hash())
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """The body, decoded; only for rows whose hash was checked."""
+        """The decoded body; only for rows with a checked hash."""
         decoded: dict[str, Any] = json.loads(self.body)
         return decoded
 
@@ -76,7 +79,7 @@ HASHED_COLUMNS = tuple(name for name in COLUMNS if name != "hash")
 
 @dataclass(frozen=True)
 class Draft:
-    """An entry before it has a place in the chain; its fields are those of `Entry`, `facts` its body."""
+    """An entry before it joins the chain; its fields are those of `Entry`, `facts` is its body."""
 
     kind: EntryKind
     facts: Mapping[str, Any]
@@ -86,7 +89,7 @@ class Draft:
     curve: str = ""
 
     def after(self, last: Entry | None) -> Entry:
-        """The entry that follows `last`; its facts say whether the clock ran backwards meanwhile."""
+        """Return the entry that follows `last`; its facts record a clock that ran backwards."""
         created = datetime.now(UTC).isoformat(timespec="seconds")
         behind = 0 if last is None else seconds_behind(created, last.created)
         return Entry(
@@ -103,8 +106,8 @@ class Draft:
 
 
 def seconds_behind(created: str, before: str) -> int:
-    """How many seconds a row's time (ISO 8601) lies before that of the row above it; 0 where that cannot be
-    read."""
+    """Return the seconds by which a row's time (ISO 8601) precedes that of the row before; 0 if
+    unreadable."""
     try:
         behind = datetime.fromisoformat(before) - datetime.fromisoformat(created)
     except (TypeError, ValueError):
@@ -113,8 +116,8 @@ def seconds_behind(created: str, before: str) -> int:
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:
-    """The one JSON text of `value`: sorted keys, no spaces, ASCII, exact floats, no inf or NaN. Raise
-    `LedgerError` if JSON would not give the same value back."""
+    """Return the canonical JSON text of `value`: sorted keys, no spaces, ASCII, exact floats, no
+    inf or NaN. Raise `LedgerError` if JSON does not give the same value back."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
         same = json.loads(text) == value

@@ -1,4 +1,4 @@
-"""What the ledger says no with: each error is one sentence that names the remedy."""
+"""The errors of the ledger: each is one sentence that names the remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hexcursion.words import remaining
 
 
 class LedgerError(WorkflowError):
-    """The ledger could not do what was asked; nothing was charged or given back."""
+    """The ledger refused an operation; nothing was charged or given back."""
 
 
 class LedgerBusy(LedgerError):
@@ -18,11 +18,11 @@ class LedgerBusy(LedgerError):
 
 
 class LedgerDamaged(LedgerError):
-    """The chain does not verify, so nothing may be charged to it."""
+    """The chain does not verify, so it accepts no charge."""
 
 
 class NoLedger(LedgerError):
-    """There is no ledger here yet, and none was to be begun."""
+    """There is no ledger yet, and the caller does not create one."""
 
 
 class RequestTaken(LedgerError):
@@ -59,27 +59,35 @@ class PromiseBroken(LedgerError):
 
 
 def _unreleased(open: tuple[int, ...]) -> str:
-    """What to say of charges that stand without a release; "" where there are none."""
+    """Return a sentence about charges without a release; "" if there are no such charges."""
     if not open:
         return ""
     entries = ", ".join(map(str, open[:5])) + (" and others" if len(open) > 5 else "")
-    stand = f"entry {entries} stands" if len(open) == 1 else f"entries {entries} stand"
+    have = f"entry {entries} has" if len(open) == 1 else f"entries {entries} have"
     return (
-        f" Of what is spent, {stand} without a release: if none is under way and nobody can "
-        "have seen what was drawn, `python -m hexcursion ledger void N` gives its epsilon back."
+        f" Of the spent epsilon, {have} no release: if none is under way and the draw cannot have "
+        "been seen, `python -m hexcursion ledger void N` gives its epsilon back."
     )
 
 
 class BudgetExceeded(LedgerError):
-    """The release would pass the budget. All numbers are epsilons at the budget's delta: `spent` before,
-    `asked` by this release alone, `after` all releases and this one composed, `left` of the budget, never
-    negative. `sharing`: another dataset whose budget is meant, as it holds some of the same records; `open`:
-    its charges that were neither released nor given back."""
+    """The release would exceed the budget. All numbers are epsilons at the budget's delta: `spent`
+    before, `asked` by this release alone, `after` with this release composed, `left` of the budget,
+    never negative. `sharing`: another dataset whose budget is exceeded, since it holds some of the
+    same records; `open`: its charges that were neither released nor given back."""
 
     def __init__(
-        self, *, unit: Unit, delta: float, budget: float, spent: float, asked: float, after: float,
-        sharing: str = "", open: tuple[int, ...] = (),
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        unit: Unit,
+        delta: float,
+        budget: float,
+        spent: float,
+        asked: float,
+        after: float,
+        sharing: str = "",
+        open: tuple[int, ...] = (),
+    ) -> None:
         self.unit = unit
         self.delta = delta
         self.budget = budget
@@ -99,7 +107,7 @@ class BudgetExceeded(LedgerError):
 
 
 class Unreleased(WorkflowError):
-    """A charge stands without a release: `entry` is its number."""
+    """A charge has no release; `entry` is its number."""
 
     def __init__(self, entry: int, text: str) -> None:
         self.entry = entry

@@ -1,4 +1,4 @@
-"""Opening a ledger, or beginning one; to plan with, an empty one that leaves no file behind."""
+"""Opens a ledger or begins one; for planning, makes an empty one without a file."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from hexcursion.ledger.store import Head, Snapshot, Store, Writing
 def open_ledger(
     place: str | Path | None = None, key_path: str | Path | None = None, *, create: bool = True
 ) -> Ledger:
-    """Open a ledger, beginning a new one if there is none. What is there is compared, with every use, with
-    this machine's witness and with the seals of the releases beside the ledger: in `releases` beside the
-    SQLite file, in the home directory and in $HEXCURSION_BUNDLES. Default `place`: $HEXCURSION_LEDGER, else
-    `ledger.sqlite` in $HEXCURSION_HOME, else in ./.hexcursion; default key: beside the SQLite file, or
-    `<database>.key` in the home directory. Raise `NoLedger` where none is and none may be made, `LedgerError`
-    for a missing, foreign or open key, and for a database that lost its entries."""
+    """Open a ledger, or begin a new one if there is none. Every use compares the ledger with this
+    machine's witness and with the seals of the releases near it: in `releases` in the folder of the
+    SQLite file, in the home directory and in $HEXCURSION_BUNDLES. Default `place`:
+    $HEXCURSION_LEDGER, else `ledger.sqlite` in $HEXCURSION_HOME, else in ./.hexcursion; default
+    key: in the folder of the SQLite file, or `<database>.key` in the home directory. Raise
+    `NoLedger` if there is no ledger and `create` is False, `LedgerError` for a missing, foreign or
+    open key, and for a database that lost its entries."""
     store = Store(places.ledger_url(place))
     path = places.default_key_path(store.url) if key_path is None else Path(key_path)
-    # Asked before the database is: what is remembered by now was written to it before.
+    # Read before the database: every entry remembered by now was written to the database before.
     remembered = _remembered(places.read_key(path), store) if os.path.exists(path) else ""
     if store.is_new():
         if remembered:
@@ -49,7 +50,7 @@ def open_ledger(
 
 
 def _remembered(key: places.LedgerKey, store: Store) -> str:
-    """What this key knows of a ledger that was begun with it; "" for a key that was never used."""
+    """Describe the ledger that was begun with this key; "" for a key that was never used."""
     try:
         witness = chain.read_witness(key)
     except LedgerDamaged as error:
@@ -76,7 +77,7 @@ def _lost(store: Store, remembered: str) -> LedgerError:
 
 
 def first_entry(key: places.LedgerKey) -> Entry:
-    """The first entry of a new ledger."""
+    """Return the first entry of a new ledger."""
     facts = {"schema": SCHEMA_VERSION, "ledger": secrets.token_hex(8), "key": key.identity}
     return Draft("genesis", facts, curve=encode(GRID)).after(None)
 
@@ -90,7 +91,7 @@ def _genesis(key: places.LedgerKey, store: Store) -> tuple[Entry, Head]:
 
 
 def _check_identity(store: Store, key: places.LedgerKey) -> None:
-    """Refuse a wrong key; a damaged first entry is left for `verify` to name."""
+    """Refuse a wrong key; leave a damaged first entry to `verify`."""
     first = store.first()
     if first is None or first.kind != "genesis" or first.hash != first.expected_hash():
         return
@@ -100,7 +101,7 @@ def _check_identity(store: Store, key: places.LedgerKey) -> None:
 
 
 def _begin_witness(store: Store, key: places.LedgerKey) -> None:
-    """A new ledger, or a machine that sees this one for the first time: remember it as it is, if it holds."""
+    """Store the witness of a ledger that is new, or new to this machine, if its chain verifies."""
     snapshot = store.read()
     if not chain.check_chain(snapshot, key, None):
         last = snapshot.entries[-1]
@@ -108,47 +109,48 @@ def _begin_witness(store: Store, key: places.LedgerKey) -> None:
 
 
 class Unbegun(Store):
-    """What would be read of a SQLite ledger that was just begun; nothing is written, and nothing can be.
+    """A SQLite ledger that is not begun yet: it reads as a new ledger and cannot be written.
 
-    If another process begins the ledger with the same key, this one reads that ledger's entries: the
-    machine's witness remembers the first of them, not the one that is in memory here.
+    If another process begins the ledger with the same key, this store reads that ledger's entries,
+    since the machine's witness records their first one and not the one in memory here.
     """
 
     def begin_with(self, key: places.LedgerKey) -> None:
-        """Take a first entry in, in memory."""
+        """Add a first entry in memory."""
         entry = first_entry(key)
         self._snapshot = Snapshot((entry,), chain.sign_head(key, entry))
         self._key = key
 
     def read(self) -> Snapshot:
-        """The first entry alone, until the ledger is begun with this key."""
+        """Return only the first entry, until the ledger is begun with this key."""
         return super().read() if self._begun() else self._snapshot
 
     def records(self) -> dict[str, bytes]:
-        """None, until the ledger is begun with this key."""
+        """Return no records, until the ledger is begun with this key."""
         return super().records() if self._begun() else {}
 
     def _begun(self) -> bool:
-        """Whether this very ledger stands in its file by now."""
+        """Whether the file now holds the ledger of this key."""
         path = self._key.path
         return not self.is_new() and path.exists() and places.read_key(path).secret == self._key.secret
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
-        """Raise LedgerError always: nothing is charged before `begin`."""
+        """Always raise LedgerError: a charge needs `begin` first."""
         raise LedgerError(f"The ledger {self.shown} is not begun: open it before anything is charged.")
         yield
 
 
-# By key file: what a ledger begun by this process gets. A screen plans again with every click, and records
-# are hashed with this secret: with another one each time they would be hashed each time.
+# The secret, by key file, of a ledger begun by this process. A screen plans again with every click,
+# and records are hashed with this secret; a new secret would require hashing them again.
 _SECRETS: dict[Path, bytes] = {}
 
 
 def ledger_to_plan(place: str | Path | None = None) -> Ledger:
-    """Open a ledger as `open_ledger` does, else an empty one that leaves no file behind. A plan asks it what
-    a release would say and cost; before a charge comes `begin`. A database on a server is opened, and begun,
-    as always. Raise `LedgerError` as `open_ledger`; also where a ledger could not be begun."""
+    """Open a ledger as `open_ledger` does, or make an empty one without a file. A plan previews the
+    lines and the cost of a release with it; call `begin` before a charge. Open, or begin, a
+    database on a server as usual. Raise `LedgerError` as `open_ledger`, and if a ledger could not
+    be begun."""
     store = Unbegun(places.ledger_url(place))
     if not store.sqlite:
         return open_ledger(place)
@@ -160,20 +162,20 @@ def ledger_to_plan(place: str | Path | None = None) -> Ledger:
     nearest = next(parent for parent in path.parents if os.path.exists(parent))
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         raise LedgerError(f"The ledger {path} cannot be created: nothing can be written in {nearest}.")
-    kept = places.default_key_path(store.url)
-    new = places.LedgerKey(kept, _SECRETS.setdefault(kept, secrets.token_bytes(places.KEY_BYTES)))
-    key = places.read_key(kept) if kept.exists() else new
+    key_path = places.default_key_path(store.url)
+    new = places.LedgerKey(key_path, _SECRETS.setdefault(key_path, secrets.token_bytes(places.KEY_BYTES)))
+    key = places.read_key(key_path) if key_path.exists() else new
     store.begin_with(key)
     return Ledger(store, key)
 
 
 def begin(ledger: Ledger) -> Ledger:
-    """The ledger itself; one from `ledger_to_plan` that stands in no file is begun, with the key it has.
-    Where another process has begun it in the meantime, that ledger's identity is another, and whatever was
-    planned is to be planned again. Raise `LedgerError` as `open_ledger`."""
+    """Return the ledger; begin one from `ledger_to_plan` without a file, with its key. If another
+    process has begun the ledger in the meantime, its identity differs, and the release must be
+    planned again. Raise `LedgerError` as `open_ledger`."""
     store = ledger._store
     if not isinstance(store, Unbegun):
         return ledger
     places.create_key(ledger._key.path, ledger._key.secret)
-    _SECRETS.pop(ledger._key.path, None)  # a further ledger in its place has another
+    _SECRETS.pop(ledger._key.path, None)  # a later ledger at this path needs a new secret
     return open_ledger(Path(store.shown))

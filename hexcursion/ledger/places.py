@@ -1,4 +1,4 @@
-"""Where a ledger, its key and its witness lie; and the key itself, the curator's secret."""
+"""The locations of a ledger, its key and its witness; and the key, the curator's secret."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ BUNDLES_VARIABLE = "HEXCURSION_BUNDLES"
 
 
 def home() -> Path:
-    """The directory of this installation's ledgers: $HEXCURSION_HOME, else ./.hexcursion."""
+    """Return the directory of this installation's ledgers: $HEXCURSION_HOME, else ./.hexcursion."""
     return Path(os.environ.get(HOME_VARIABLE) or ".hexcursion")
 
 
 def witness_folder() -> Path:
-    """Where witnesses are kept: $HEXCURSION_WITNESS, else `hexcursion` among the user's state files. By
-    default that is ~/.local/state/hexcursion (or in $XDG_STATE_HOME): outside the folder of the ledger, so
-    that a copy or a backup of that folder does not take the memory of the chain along with the chain. Raise
-    `LedgerError` if the user has no home folder, and none is named."""
-    if named := os.environ.get(WITNESS_VARIABLE):
-        return Path(named)
+    """Return the folder of witnesses: $HEXCURSION_WITNESS, else `hexcursion` among the user's state
+    files. By default that is ~/.local/state/hexcursion (or in $XDG_STATE_HOME): outside the folder
+    of the ledger, so that a copy or a backup of that folder does not contain the witness together
+    with the chain. Raise `LedgerError` if the user has no home folder and the variable is not
+    set."""
+    if folder := os.environ.get(WITNESS_VARIABLE):
+        return Path(folder)
     try:
         return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "hexcursion"
     except RuntimeError:
@@ -47,21 +48,22 @@ def witness_folder() -> Path:
 
 
 def bundles_folder() -> Path:
-    """Where published bundles lie: $HEXCURSION_BUNDLES, else `releases` in this installation's home."""
+    """Return the folder of published bundles: $HEXCURSION_BUNDLES, else `releases` in home()."""
     return Path(os.environ.get(BUNDLES_VARIABLE) or home() / "releases")
 
 
 def sites_folder() -> Path:
-    """Where the screen Publish writes pages for a web server: `sites` in this installation's home."""
+    """Return the folder in which the screen Publish writes pages for a web server: `sites` in
+    home()."""
     return home() / "sites"
 
 
 def ledger_url(place: str | Path | None = None) -> URL:
-    """A database URL for `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER, else home(). Raise
-    `LedgerError` for a malformed URL, a folder, a name that no file has, or a database that is neither SQLite
-    in a file nor PostgreSQL. A PostgreSQL server on another machine is spoken to over TLS, unless the address
-    (or $PGSSLMODE) states an `sslmode`: libpq's default would send the password in clear where the
-    server asks for it."""
+    """Return the database URL of `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER,
+    else home(). Raise `LedgerError` for a malformed URL, a folder, an impossible file name, or a
+    database that is neither SQLite in a file nor PostgreSQL. Use TLS for a PostgreSQL server on
+    another machine, unless the address (or $PGSSLMODE) states an `sslmode`: by default libpq would
+    send the password in clear text if the server requests it."""
     if place is None:
         place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"
     if "\0" in str(place):
@@ -90,19 +92,20 @@ def ledger_url(place: str | Path | None = None) -> URL:
 
 
 def _encrypted(url: URL) -> URL:
-    """The address with `sslmode=require`, where it names another machine and nothing is said of TLS."""
+    """Add `sslmode=require` to the address of another machine that does not state a mode of TLS."""
     if "sslmode" in url.query or os.environ.get("PGSSLMODE"):
         return url
-    asked = [url.host, *(url.query.get(name) for name in ("host", "hostaddr"))]
-    hosts = [host for each in asked for host in ([each] if isinstance(each, str) else each or ())]
-    named = hosts or [os.environ.get("PGHOSTADDR") or os.environ.get("PGHOST") or ""]
-    if all(_is_here(host) for several in named for host in several.split(",")):
+    parameters = [url.host, *(url.query.get(name) for name in ("host", "hostaddr"))]
+    hosts = [host for value in parameters for host in ([value] if isinstance(value, str) else value or ())]
+    addresses = hosts or [os.environ.get("PGHOSTADDR") or os.environ.get("PGHOST") or ""]
+    if all(_is_here(host) for several in addresses for host in several.split(",")):
         return url
     return url.update_query_dict({"sslmode": "require"})
 
 
 def _is_here(host: str) -> bool:
-    """Whether a host is this machine: a socket (a folder, or nothing said) or a loopback address."""
+    """Whether a host is this machine: a socket (a folder, or an empty name) or a loopback
+    address."""
     if host in ("", "localhost") or host.startswith(("/", "@")):
         return True
     try:
@@ -112,7 +115,7 @@ def _is_here(host: str) -> bool:
 
 
 def default_key_path(url: URL) -> Path:
-    """The key beside a SQLite file, or in home() under the name of the PostgreSQL database."""
+    """Return the key in the folder of a SQLite file, or in home() for a PostgreSQL database."""
     assert url.database is not None  # ledger_url made it
     if url.get_backend_name() == "sqlite":
         return Path(url.database).with_suffix(".key")
@@ -121,23 +124,24 @@ def default_key_path(url: URL) -> Path:
 
 KEY_BYTES = 32
 MOST_LETTERS = 10_000  # of a key's file: a line of 64, and a remark
-_USED = "\n# A ledger was begun with this key.\n"  # on a separate line, whatever stands before
+_USED = "\n# A ledger was begun with this key.\n"  # always on a separate line
 
 
 @dataclass(frozen=True)
 class LedgerKey:
     """The curator's secret."""
 
-    path: Path  # the file it came from
+    path: Path  # its file
     secret: bytes = field(repr=False)  # 32 bytes, never printed
     used: bool = False  # whether a ledger was begun with it
 
     def mac(self, purpose: str, message: bytes) -> str:
-        """HMAC-SHA256 in hex, separated by purpose so that no signature can pass for another."""
+        """Return the HMAC-SHA256 in hex, separated by purpose so that signatures are not
+        interchangeable."""
         return hmac.new(self.secret, purpose.encode() + b"\x00" + message, hashlib.sha256).hexdigest()
 
     def matches(self, purpose: str, message: bytes, mac: object, digits: int = 64) -> bool:
-        """Whether `mac` is this key's signature, or its first `digits`; any other object is not."""
+        """Whether `mac` is this key's signature, or its first `digits`; False for other objects."""
         if not isinstance(mac, str):
             return False
         right = self.mac(purpose, message)[:digits]
@@ -145,15 +149,17 @@ class LedgerKey:
 
     @property
     def identity(self) -> str:
-        """A public name of the key that reveals nothing of it: tells the right key from a wrong one."""
+        """A public name of the key that does not reveal it, to tell the right key from a wrong
+        one."""
         return self.mac("identity", b"")
 
     def fingerprint(self, *columns: ArrayLike) -> str:
-        """Keyed hash of a dataset, 64 hex digits: the same records in any order give the same name, one
-        changed record another (and another budget, which is the curator's to prevent). Without the key it
-        tells nothing about the records, not even by guessing them. `columns`: (n,) numbers each, x, y and
-        value as loaded, before any choice of domain, resolution or clip, so that such choices cannot make a
-        new dataset of an old one. Raise `LedgerError` if there are no records."""
+        """Return the keyed hash of a dataset, 64 hex digits. The same records in any order have the
+        same name; one changed record gives another name (and another budget, which the curator must
+        prevent). Without the key the hash reveals nothing about the records, not even to guesses.
+        `columns`: (n,) numbers each, x, y and value as loaded, before any choice of domain,
+        resolution or clip, so that such choices cannot turn an old dataset into a new one. Raise
+        `LedgerError` without records."""
         table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
         if table.size == 0:
             raise LedgerError("There are no records to take the fingerprint of: load data first.")
@@ -164,8 +170,8 @@ class LedgerKey:
 
 
 def create_key(path: Path, secret: bytes | None = None) -> None:
-    """Write a key of 32 bytes, new ones from the operating system unless given, readable by its owner only;
-    one that is there is left alone. Raise `LedgerError` if it cannot be written."""
+    """Write a key of 32 bytes, readable only by its owner; `secret` defaults to new bytes from the
+    operating system. Keep an existing key. Raise `LedgerError` if it cannot be written."""
     private_directory(path.parent)
     try:
         with suppress(FileExistsError):  # another process's key
@@ -177,7 +183,8 @@ def create_key(path: Path, secret: bytes | None = None) -> None:
 
 
 def read_key(path: Path) -> LedgerKey:
-    """Read the key. Raise `LedgerError` if it is missing, cannot be read, is open to others, or is no key."""
+    """Read the key. Raise `LedgerError` if it is missing, unreadable, open to others, or not a
+    key."""
     used, mode = False, 0
     try:
         mode = path.stat().st_mode
@@ -201,9 +208,9 @@ def read_key(path: Path) -> LedgerKey:
 
 
 def mark_used(key: LedgerKey) -> None:
-    """Let the key's file remember that a ledger was begun, so that no other is begun in its place. The line
-    is appended: nothing ever rewrites the secret. A file that may not be written (a mounted secret) keeps no
-    such memory; the witness and the seals of the releases still do."""
+    """Record in the key's file that a ledger was begun, so that no other ledger replaces it. The
+    line is appended, so the secret is never rewritten. A read-only file (a mounted secret) does not
+    get the line; the witness and the seals of the releases still serve."""
     if key.used:
         return
     with suppress(OSError), key.path.open("a", encoding="ascii") as file:
@@ -213,8 +220,8 @@ def mark_used(key: LedgerKey) -> None:
 
 
 def private_directory(directory: Path) -> None:
-    """Make a folder that only its owner can look into, where there is none yet. Raise `LedgerError` if it
-    cannot be made."""
+    """Create a folder that only its owner can read, unless it exists. Raise `LedgerError` if it
+    cannot be created."""
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

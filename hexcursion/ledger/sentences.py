@@ -1,4 +1,5 @@
-"""What earlier releases of the same records mean for a new one, as values and in sentences."""
+"""The consequences of earlier releases of the same records for a new one, as values and
+sentences."""
 
 from __future__ import annotations
 
@@ -21,10 +22,11 @@ class OtherUnit:
 
     unit: Unit
     releases: int
-    epsilon: float  # their composed epsilon at the release's delta, for one of their own units
-    # the same for two of them exchanged at once, at the same delta (docs/accounting.md, section 7)
+    epsilon: float  # their composed epsilon at the release's delta, for one of their units
+    # the same for two of their units exchanged at once, at the same delta (docs/accounting.md,
+    # section 7)
     pair_epsilon: float
-    # what both compare: the strongest that all of these releases hide, an exchange at most
+    # of both epsilons: the strongest that all of these releases hide, an exchange at most
     neighbours: Neighbours = "replace-one"
 
 
@@ -32,9 +34,9 @@ class OtherUnit:
 class Stronger:
     """Releases of the same records that promise to hide more than all releases together do."""
 
-    neighbours: Neighbours  # what they promise to hide
-    releases: int  # how many they are, the planned one among them where it promises this
-    epsilon: float  # what they cost together, for these neighbours
+    neighbours: Neighbours  # the neighbours that they promise to hide
+    releases: int  # their number, with the planned release if it makes this promise
+    epsilon: float  # their composed cost for these neighbours
 
 
 @dataclass(frozen=True)
@@ -44,22 +46,23 @@ class Standing:
     unit: Unit  # the unit of protection
     delta: float  # at which epsilons are stated
     n: int  # records of the dataset, in the area and outside of it
-    # how many of them earlier releases of this unit could have contained; `most` bounds it from above,
-    # `exact` says whether it was counted or estimated
+    # number of them that earlier releases of this unit could have contained; `most` is an upper
+    # bound, `exact` tells a count from an estimate
     shared: int
     most: int
     exact: bool
-    # composed epsilon of all releases of this unit that could have contained one of them, without this one
-    # and with it, for the `neighbours` that all of these releases hide
+    # composed epsilon of all releases of this unit that could have contained one of them, without
+    # this one and with it, for the `neighbours` that all of these releases hide
     before: float
     after: float
     other_units: tuple[OtherUnit, ...] = ()  # releases of the same records under another unit
     # numbers of records stated by earlier releases over other areas or with other filters
     other_numbers: tuple[int, ...] = ()
-    # accounts of earlier datasets whose record hashes were not kept, so that it cannot be seen whether they
-    # hold some of the same records
+    # accounts of earlier datasets without stored record hashes, which may hold some of the same
+    # records
     unknown: int = 0
-    apart: tuple[Decision, ...] = ()  # decisions by which datasets that share records are not counted
+    # decisions by which datasets that share records are not counted
+    apart: tuple[Decision, ...] = ()
     neighbours: Neighbours = "replace-one"
     # the releases among them that promise to hide more, the strongest promise first
     stronger: tuple[Stronger, ...] = ()
@@ -67,12 +70,12 @@ class Standing:
 
 @dataclass(frozen=True)
 class Alike:
-    """A charged dataset that may hold the same records in other words; for the curator's eyes."""
+    """A charged dataset that may hold the same records in other words; only for the curator."""
 
     dataset: str  # its fingerprint
     entry: int  # its latest charge
-    title: str  # what that charge calls its release
-    places: float  # share of the different places of the dataset with fewer of them that the other has too
+    title: str  # of the release of that charge
+    places: float  # share of the distinct places of the dataset with fewer of them that both have
     file: bool  # whether both come from one file
 
 
@@ -82,7 +85,7 @@ Topic = Literal["Neighbours", "Earlier releases", "Other unit", "Other numbers",
 
 @dataclass(frozen=True)
 class Line:
-    """One line for a receipt: what it is about, what it says, and whether it is a warning."""
+    """One line for a receipt: its topic, its text, and whether it is a warning."""
 
     topic: Topic
     text: str
@@ -96,12 +99,15 @@ def account_lines(
     *,
     values_only: bool = False,
     owner: UnitWord | None = None,
+    values: int = 1,
 ) -> tuple[Line, ...]:
-    """Everything that receipt and statement must say about earlier releases of the same records: nothing but
-    the line on neighbours where there is nothing to say. How many records are shared, and how many lie in and
-    outside of the area, are exact facts about single records that no epsilon covers: these lines are
-    published, so they count neither. The curator reads the count in `shared_text`."""
-    lines = [Line("Neighbours", neighbours_text(standing.unit, unit_word, relation, values_only, owner))]
+    """Return the lines about earlier releases of the same records for receipt and statement; only
+    the line on neighbours if there are none. The numbers of shared records, and of records inside
+    and outside of the area, are exact facts about single records that no epsilon covers. These
+    lines are published, so they state neither; the curator reads the count in `shared_text`.
+    `values` is the number of values of a record."""
+    text = neighbours_text(standing.unit, unit_word, relation, values_only, owner, values)
+    lines = [Line("Neighbours", text)]
     if standing.shared:
         lines.append(Line("Earlier releases", shared_unnumbered(standing)))
     if standing.stronger:
@@ -132,10 +138,12 @@ def neighbours_text(
     relation: Relation = "replace-one",
     values_only: bool = False,
     owner: UnitWord | None = None,
+    values: int = 1,
 ) -> str:
-    """What the guarantee compares: records of the area, exchanged, one more or less, or one other value.
+    """Describe the neighbouring datasets of the guarantee: one record of the area exchanged, added
+    or removed, or with other `values`.
 
-    Of an owner, whom a column names, all records.
+    If a column names owners, all records of an owner change.
     """
     if owner is not None:
         many, how = words.plural(2, unit_word).removeprefix("2 "), "exchanged for others"
@@ -155,9 +163,9 @@ def neighbours_text(
         )
     if values_only:
         return (
-            f"Two datasets with the same records at the same places, which differ in one {record}, in its "
-            "value only, within the area and the filters of this release. Where records are, and how many, "
-            "is not hidden."
+            f"Two datasets with the same records at the same places, which differ in one {record}, in "
+            f"{promises.of_record(values)} only, within the area and the filters of this release. Where "
+            "records are, and how many, is not hidden."
         )
     number = "non-empty hexagons" if unit == "cell" else words.plural(2, unit_word).removeprefix("2 ")
     return (
@@ -168,22 +176,23 @@ def neighbours_text(
 
 
 def shared_text(standing: Standing) -> str:
-    """How many records earlier releases could have contained: for the curator, never to be published."""
+    """State how many records earlier releases could have contained: for the curator, never
+    published."""
     records = words.plural(standing.n, "record")
     verb = "was" if standing.shared == 1 else "were"
     if not standing.shared:
         return f"None of these {records} was part of an earlier release."
     if standing.shared == standing.n and standing.exact:
-        some = f"All {records} were" if standing.n > 1 else "The one record was"
+        subject = f"All {records} were" if standing.n > 1 else "The one record was"
     elif standing.exact:
-        some = f"{standing.shared:,} of these {records} {verb}"
+        subject = f"{standing.shared:,} of these {records} {verb}"
     else:
-        some = f"About {standing.shared:,} (at most {standing.most:,}) of these {records} were"
-    return f"{some} part of earlier releases. The release says of that: some or all."
+        subject = f"About {standing.shared:,} (at most {standing.most:,}) of these {records} were"
+    return f"{subject} part of earlier releases. The release says of that: some or all."
 
 
 def shared_unnumbered(standing: Standing) -> str:
-    """The same as it is published: what all releases cost together, without any number of records."""
+    """State the composed cost of all releases for publication, without any number of records."""
     return (
         "Some or all of these records were part of releases that cost epsilon "
         f"{upper(standing.before)} before; together {upper(standing.after)}. "
@@ -192,17 +201,19 @@ def shared_unnumbered(standing: Standing) -> str:
 
 
 def stronger_text(standing: Standing) -> str:
-    """What all releases of these records hide together, and what only some of them promise to hide."""
+    """State the promise of all releases of these records together, and the promises of only some of
+    them."""
     also = "; ".join(
-        f"{one.releases} of them also {'hides' if one.releases == 1 else 'hide'} "
-        f"{promises.hidden_words(one.neighbours)}, at epsilon {upper(one.epsilon)}, and the others do not"
-        for one in standing.stronger
+        f"{promise.releases} of them also {'hides' if promise.releases == 1 else 'hide'} "
+        f"{promises.hidden_words(promise.neighbours)}, at epsilon {upper(promise.epsilon)}, "
+        "and the others do not"
+        for promise in standing.stronger
     )
     text = (
         "Releases of these records promise different things. All of them together hide "
         f"{promises.hidden_words(standing.neighbours)}, at epsilon {upper(standing.after)}; {also}."
     )
-    if any(one.neighbours == "add-or-remove" for one in standing.stronger):
+    if any(promise.neighbours == "add-or-remove" for promise in standing.stronger):
         text += (
             " A release that hides whether a record is there counts for an exchanged record at its own price "
             "of an exchange, or at that of one record less and one more."
@@ -211,19 +222,20 @@ def stronger_text(standing: Standing) -> str:
 
 
 def alike_text(alike: Alike) -> str:
-    """Why an earlier release may be of the same records; for the curator alone, and in no receipt."""
-    shown = f" ({alike.title})" if alike.title else ""
+    """Explain why an earlier release may be of the same records: for the curator, never in a
+    receipt."""
+    title = f" ({alike.title})" if alike.title else ""
     places = f"{alike.places:.0%} of its places" if alike.places >= ALIKE else ""
     why = " and ".join(filter(None, [places, "its file" if alike.file else ""]))
     return (
-        f"The release of ledger entry {alike.entry}{shown} shares {why} with these data, but no record was "
+        f"The release of ledger entry {alike.entry}{title} shares {why} with these data, but no record was "
         "recognised, so the two are not counted together. If they hold the same records, with other values, "
         "times or names, count them together."
     )
 
 
 def other_unit_text(other: OtherUnit, unit: Unit, delta: float) -> str:
-    """What releases under the other unit of protection mean for this one: they are not free for it."""
+    """State the cost of releases under the other unit of protection for records of this unit."""
     releases = words.plural(other.releases, "release")
     cost = f"epsilon {upper(other.epsilon)} at delta {upper(delta, 3)}"
     if unit == "cell":
@@ -252,19 +264,19 @@ def other_unit_text(other: OtherUnit, unit: Unit, delta: float) -> str:
 
 
 def other_numbers_text(numbers: tuple[int, ...]) -> str:
-    """That numbers of records over several areas reveal the number in between."""
-    stated = ", ".join(f"{number:,}" for number in numbers[:NUMBERS])
-    more = len(numbers) - NUMBERS
-    rest = f" and {words.plural(more, 'more number')} of" if more > 0 else ""
+    """Warn that numbers of records over several areas reveal the number in between."""
+    listed = ", ".join(f"{number:,}" for number in numbers[:NUMBERS])
+    remaining = len(numbers) - NUMBERS
+    suffix = f" and {words.plural(remaining, 'more number')} of" if remaining > 0 else ""
     return (
-        f"Earlier releases over other areas or filters stated {stated}{rest} records. From two such "
+        f"Earlier releases over other areas or filters stated {listed}{suffix} records. From two such "
         "numbers it can be computed exactly how many records lie in one area and not in the other, and no "
         "epsilon accounts for that."
     )
 
 
 def unknown_text(count: int) -> str:
-    """That some accounts cannot be compared."""
+    """Warn that some accounts cannot be compared."""
     return (
         f"The ledger holds releases of {words.plural(count, 'dataset')} from before it kept hashes of "
         "records: whether they contained some of these is not known and not counted."

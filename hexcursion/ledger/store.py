@@ -1,6 +1,6 @@
 """The database of a ledger: its tables, and every read and write as one transaction.
 
-No other module talks to the database.
+No other module accesses the database.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENTRIES = sa.Table(
     sqlite_strict=True,
 )
 
-# One row: how many entries there are and the last one's hash, signed with the curator's key.
+# One row: the number of entries and the last one's hash, signed with the curator's key.
 HEAD = sa.Table(
     "ledger_head",
     METADATA,
@@ -53,7 +53,7 @@ RECORDS = sa.Table(
     sqlite_strict=True,
 )
 
-# Which entry charged which request: the database itself refuses the second one.
+# The entry that charged each request; the database refuses a second one.
 REQUESTS = sa.Table(
     "ledger_requests",
     METADATA,
@@ -71,9 +71,9 @@ _REFUSED = tuple(
     for verb in ("update", "delete", "truncate")
     if (table, verb) != (HEAD, "update")
 )
-"""What no table takes; a head is updated, by one entry more."""
+"""The operations that the tables refuse; an update of the head must add one entry."""
 
-# Each trigger by its name. `missing_triggers` compares these very texts with those of the file.
+# Each trigger by its name. `missing_triggers` compares exactly these texts with those of the file.
 SQLITE_TRIGGERS = {
     f"{table}_no_{verb}": f"""CREATE TRIGGER {table}_no_{verb} BEFORE {verb.upper()} ON {table}
         BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END"""
@@ -123,14 +123,16 @@ POSTGRES_FUNCTIONS = (
 
 WAIT_SECONDS = 60
 LEAST_ROOM = 10_000_000
-"""Free bytes that a charge asks for: its rows, a dataset's record hashes, and the database's own journal."""
-_CREATION_LOCK = 0x4865786C  # any number: who creates the tables in PostgreSQL holds this advisory lock
+"""Free bytes required for a charge: its rows, a dataset's record hashes, and the database's
+journal."""
+# an arbitrary number: the advisory lock for creating tables in PostgreSQL
+_CREATION_LOCK = 0x4865786C
 _ROWS = sa.select(*(ENTRIES.c[name] for name in COLUMNS)).order_by(ENTRIES.c.number)
 
 
 @dataclass(frozen=True)
 class Head:
-    """How many entries there are, the last one's hash, and the key's signature of both."""
+    """The number of entries, the last one's hash, and the key's signature of both."""
 
     entries: int
     hash: str
@@ -139,7 +141,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All rows at one moment, ordered by number; `head` is None where its row is missing."""
+    """All rows at one moment, ordered by number; `head` is None if its row is missing."""
 
     entries: tuple[Entry, ...]
     head: Head | None
@@ -147,7 +149,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Writing:
-    """The ledger held alone: its rows, and what may be written in this one transaction."""
+    """A transaction with exclusive access to the ledger: its rows, and the allowed writes."""
 
     snapshot: Snapshot
     _connection: sa.Connection
@@ -158,35 +160,35 @@ class Writing:
         self._connection.execute(sa.update(HEAD).values(**asdict(head)))
 
     def records(self) -> dict[str, bytes]:
-        """The kept record hashes of every dataset that has them."""
+        """Return the stored record hashes of every registered dataset."""
         return _records(self._connection)
 
     def keep_records(self, dataset: str, hashes: bytes) -> None:
-        """Keep a dataset's record hashes; once for each dataset."""
+        """Store a dataset's record hashes, once for each dataset."""
         self._connection.execute(RECORDS.insert().values(dataset=dataset, hashes=hashes))
 
     def keep_request(self, request: str, entry: int) -> None:
-        """Write down which entry charged a request; the database refuses the same request twice."""
+        """Store the entry that charged a request; the database refuses the same request twice."""
         self._connection.execute(REQUESTS.insert().values(request=request, entry=entry))
 
 
 class Store:
-    """A SQLite file or a PostgreSQL database. Every method is one transaction on its own connection. Methods
-    raise LedgerBusy after WAIT_SECONDS of waiting for another writer, and LedgerError for whatever else the
-    database refuses. `url`: of the database, from `places.ledger_url`."""
+    """A SQLite file or a PostgreSQL database. Every method is one transaction on a new connection.
+    Methods raise LedgerBusy after WAIT_SECONDS of waiting for another writer, and LedgerError for
+    other errors of the database. `url` comes from `places.ledger_url`."""
 
     def __init__(self, url: URL) -> None:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         wait = {"timeout": WAIT_SECONDS} if self.sqlite else {"connect_timeout": 10}
-        # A connection per transaction: nothing is shared between threads or across a fork.
+        # A connection per transaction, so that threads and forked processes share no connection.
         self._engine: Engine = sa.create_engine(url, poolclass=NullPool, connect_args=wait)
         if self.sqlite:
             sa.event.listen(self._engine, "connect", _prepare_sqlite)
 
     @property
     def shown(self) -> str:
-        """The place as a person may read it: a file name, or a URL without its password."""
+        """The address for a person: a file name, or a URL without its password."""
         return self.url.database or "" if self.sqlite else self.url.render_as_string(hide_password=True)
 
     @property
@@ -195,14 +197,15 @@ class Store:
         return Path(self.url.database or "").parent if self.sqlite else None
 
     def check_room(self) -> None:
-        """Raise LedgerError where the disk of a SQLite ledger has no room for the rows of a release."""
+        """Raise LedgerError if the disk of a SQLite ledger has no room for the rows of a
+        release."""
         if self.folder is not None and shutil.disk_usage(self.folder).free < LEAST_ROOM:
             raise LedgerError(
                 f"The disk of the ledger {self.shown} is nearly full: nothing was charged. Make room."
             )
 
     def is_new(self) -> bool:
-        """Whether no ledger was ever begun here."""
+        """Whether no ledger was begun here."""
         if self.sqlite and not Path(self.url.database or "").exists():
             return True
         with self._plain_errors(), self._engine.connect() as connection:
@@ -213,8 +216,9 @@ class Store:
             )
 
     def create(self, first: Callable[[], tuple[Entry, Head]]) -> bool:
-        """Make the tables and append the first entry, once; False where another process was faster. `first`
-        is called inside the lock, only if there is no entry yet; what it raises undoes everything."""
+        """Create the tables and append the first entry, once; return False if another process was
+        faster. Call `first` inside the lock, only if there is no entry yet; its exceptions roll
+        everything back."""
         if self.sqlite:
             _private_file(Path(self.url.database or ""))
         with self._plain_errors(), self._engine.connect() as connection:
@@ -237,13 +241,13 @@ class Store:
             return True
 
     def first(self) -> Entry | None:
-        """The first row as it stands, or None."""
+        """Return the first row, damaged or not, or None."""
         with self._plain_errors(), self._engine.connect() as connection:
             row = connection.execute(_ROWS.limit(1)).first()
             return None if row is None else Entry(*row)
 
     def read(self) -> Snapshot:
-        """Every row as it stands, damaged ones too."""
+        """Return every row, damaged or not."""
         with self._plain_errors(), self._engine.connect() as connection:
             connection.exec_driver_sql(
                 "BEGIN" if self.sqlite else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -251,21 +255,22 @@ class Store:
             return _read(connection)
 
     def records(self) -> dict[str, bytes]:
-        """The kept record hashes of every dataset that has them."""
+        """Return the stored record hashes of every registered dataset."""
         with self._plain_errors(), self._engine.connect() as connection:
             return _records(connection)
 
     def requests(self) -> dict[str, int]:
-        """Which entry charged which request, as the database guards it."""
+        """Return the entry that charged each request."""
         with self._plain_errors(), self._engine.connect() as connection:
             rows = connection.execute(sa.select(REQUESTS.c.request, REQUESTS.c.entry))
             return {row[0]: row[1] for row in rows}
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
-        """Hold the ledger alone: yields the rows and what may be written; commits at the end. SQLite: BEGIN
-        IMMEDIATE takes the write lock before anything is read. PostgreSQL: the head's row is locked first, so
-        the rows read afterwards are the last ones. Any exception appends nothing."""
+        """Lock the ledger, yield its rows with the allowed writes, and commit at the end. In
+        SQLite, BEGIN IMMEDIATE takes the write lock before reading. In PostgreSQL, the head's row
+        is locked first, so the rows read afterwards are the latest. After an exception nothing is
+        appended."""
         with self._plain_errors(), self._engine.connect() as connection:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -280,7 +285,8 @@ class Store:
             connection.commit()
 
     def missing_triggers(self) -> tuple[str, ...]:
-        """Names of the append-only triggers that are not there as they were made, or switched off."""
+        """Return the names of the append-only triggers that are missing, changed or switched
+        off."""
         with self._plain_errors(), self._engine.connect() as connection:
             if self.sqlite:
                 rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
@@ -327,8 +333,8 @@ def _records(connection: sa.Connection) -> dict[str, bytes]:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # transactions begin where this module says, not where sqlite3 guesses
-    # A damaged text must be read to be reported: undecodable bytes are kept, and fail the hash.
+    connection.isolation_level = None  # this module begins transactions, not sqlite3
+    # Read a damaged text to report it: undecodable bytes survive, and the hash then differs.
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
 

@@ -1,1 +1,1 @@
-"""The leak lint: what a planned or a written release gives away beside its mechanism."""
+"""The leak lint: what a planned or a written release gives away outside its mechanism."""

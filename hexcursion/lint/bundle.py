@@ -1,14 +1,16 @@
-"""The lint of a written bundle: what its statement admits, and what its files hold beyond it."""
+"""The lint of a written bundle: its statement, and whatever its files hold beyond the statement."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
 from hexcursion.bundle import Bundle, again, layout
+from hexcursion.bundle.atlas.page import atlas_papers
+from hexcursion.bundle.atlas.read import atlas_doubts, atlas_facts, atlas_from_contents
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import cell_properties
 from hexcursion.bundle.layout import contents_of
@@ -28,24 +30,49 @@ _ACTIVE = re.compile(
     r"|\bon\w+\s*=|javascript:|https?://",
     re.I,
 )
-# Cells whose centre lies on the rounded outline of the region may fall either way.
+# Share of cells with a centre on the rounded outline of the region, which may be in or out.
 EDGE_SHARE = 0.005
 
 
 def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[checks.Finding]:
-    """Return findings about a bundle's folder or zip, the gravest first; `BundleError` if it is not valid."""
+    """Return findings about a bundle's folder or zip, the gravest first; `BundleError` if it is
+    not valid."""
     contents = contents_of(source)
+    if layout.is_atlas(contents):
+        return _lint_atlas(contents)
     bundle = bundle_from_contents(contents)
     doubts = again.doubts(bundle)
-    found = checks.lint(plan_from_bundle(bundle))
+    findings = checks.lint(plan_from_bundle(bundle))
     for check in (_attributes, _texts, _papers, _active_content, _geojson, _unknown):
-        found += check(contents, bundle)
-    found += map(_doubted, doubts)
-    return sorted(found, key=lambda finding: checks.SEVERITIES.index(finding.severity))
+        findings += check(contents, bundle)
+    findings += map(_doubted, doubts)
+    return sorted(findings, key=lambda finding: checks.SEVERITIES.index(finding.severity))
+
+
+def _lint_atlas(contents: Mapping[str, bytes]) -> list[checks.Finding]:
+    """Findings about an atlas: those of each layer as a bundle of its column, and those of the
+    papers of all layers."""
+    atlas = atlas_from_contents(contents)
+    doubts = atlas_doubts(atlas)
+    findings = checks.lint(plan_from_bundle(atlas.layers[0]))
+    for number, bundle in enumerate(atlas.layers, 1):
+        files = {name: contents[layout.of_layer(name, number)] for name in layout.LAYER_FILES}
+        label = label_html(bundle.statement, bundle.published, picture_frame(bundle.published))
+        paper = layout.of_layer(layout.LABEL, number)
+        findings += _features(files, bundle, {layout.CELLS, layout.REGIONS}, f" of layer {number}")
+        findings += _differing(paper, contents[paper], label.encode())
+        findings += _active_content(files, bundle)
+    boundary = {layout.BOUNDARY: contents[layout.BOUNDARY]}
+    findings += _features(boundary, atlas.layers[0], {layout.BOUNDARY}, "", atlas_facts(atlas.statement))
+    findings += _texts(contents, atlas.layers[0])
+    for name, text in atlas_papers(atlas).items():
+        findings += _differing(name, contents[name], text)
+    findings += map(_doubted, doubts)
+    return sorted(findings, key=lambda finding: checks.SEVERITIES.index(finding.severity))
 
 
 def plan_from_bundle(bundle: Bundle) -> checks.PlannedRelease:
-    """What a bundle shows of how its release was made; what it cannot show is `UNSEEN`."""
+    """The plan of a bundle's release, as far as the bundle shows it; the rest is `UNSEEN`."""
     statement, protection = bundle.statement, bundle.statement["guarantee"]
     tuning = statement["tuning"]["kind"]
     origin: checks.Origin = "public" if statement["response"]["origin"] else checks.NOT_STATED
@@ -72,12 +99,12 @@ def plan_from_bundle(bundle: Bundle) -> checks.PlannedRelease:
         bound="proved",
         ledger="before the result is shown" if statement["ledger"]["entry"] else "none",
         group_stated=bool(protection["groups"]),
-        records_per_person=2,  # nobody can tell, so that the group guarantee must stand there
+        records_per_person=2,  # unknown, so the statement must give the group guarantee
     )
 
 
 def _domain_origin(bundle: Bundle) -> checks.Cells:
-    """Whether the cells fill the public region; a region with gaps looks like a mask of occupied cells."""
+    """Whether the cells fill the public region; gaps look like a mask of occupied cells."""
     try:
         filled = domain_from_geojson(geometry_dict(bundle.domain.region), bundle.domain.resolution).cells
     except GeoError:
@@ -87,24 +114,38 @@ def _domain_origin(bundle: Bundle) -> checks.Cells:
 
 
 def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
-    """Properties of features that no release writes: the place where counts and medians would hide."""
+    """Properties of features that no release writes: counts and medians would hide there."""
+    return _features(contents, bundle, {layout.CELLS, layout.REGIONS, layout.BOUNDARY})
+
+
+def _features(
+    contents: Mapping[str, bytes],
+    bundle: Bundle,
+    names: Collection[str],
+    of: str = "",
+    about: Mapping[str, Any] | None = None,
+) -> Iterator[checks.Finding]:
+    """The same findings for some files of a bundle, `of` one layer; `about` are the facts of its
+    release, by default those of the bundle's statement."""
     expected = {
         layout.CELLS: {"h3", *cell_properties(bundle.published)},
         layout.REGIONS: {"product", "path", "cells"},
         layout.BOUNDARY: {"product"},
     }
-    for name, known in expected.items():
+    stated_facts = set(facts(bundle.statement) if about is None else about)
+    for name in sorted(names):
         collection: dict[str, Any] = strict_json(contents[name], name)
         features = collection["features"]
-        extra = {key for feature in features for key in feature.get("properties") or {}} - known
+        extra = {key for feature in features for key in feature.get("properties") or {}}
+        extra -= expected[name]
         extra |= {key for feature in features for key in feature} - {"type", "id", "properties", "geometry"}
         extra |= set(collection) - {"type", "bbox", "features", "release"}
         release = collection.get("release")
-        extra |= set(release) - set(facts(bundle.statement)) if isinstance(release, dict) else set()
+        extra |= set(release) - stated_facts if isinstance(release, dict) else set()
         for key in sorted(extra):
             yield checks.Finding(
                 "attribute-not-released",
-                f"{key[:60]!r} in {name}: it is not computed from the released paths.",
+                f"{key[:60]!r} in {name}{of}: it is not computed from the released paths.",
                 READERS,
                 "Publish the bundle as it was written; never join other columns to it.",
                 checks.LEAK,
@@ -112,7 +153,7 @@ def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[check
 
 
 def _unknown(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
-    """Files of formats that only another installation knows: nobody has looked into them here."""
+    """Files of formats that only another installation knows: this one cannot check them."""
     for name in layout.added_files(contents):
         if name not in EXPORTS:
             yield checks.Finding(
@@ -138,7 +179,7 @@ def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Fin
 
 
 def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
-    """Papers that say otherwise than the statement; another version of this program may word them anew."""
+    """Papers that differ from the statement; another version of this program may word them anew."""
     statement = dict(bundle.statement)
     if not bundle.told_whole:
         yield checks.Finding(
@@ -149,27 +190,32 @@ def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Fi
             checks.NOTE,
         )
         return
-    made = {
+    papers = {
         layout.README: readme_text(statement, bundle.published).encode(),
         layout.ATTRIBUTION: attribution_text(statement).encode(),
         layout.LABEL: label_html(statement, bundle.published, picture_frame(bundle.published)).encode(),
     }
     page = contents.get(layout.PAGE)
     if page is not None and not is_page_of(page, bundle):
-        made[layout.PAGE] = page_of(bundle)
-    for name, text in made.items():
-        if without_picture(contents[name]) != without_picture(text):
-            yield checks.Finding(
-                "paper-changed",
-                f"Unknown: {name} does not say what the checked statement says.",
-                "everyone who reads it instead of the statement",
-                "Read the statement or the viewer; ask the curator if a person completed the file.",
-                checks.WARNING,
-            )
+        papers[layout.PAGE] = page_of(bundle)
+    for name, text in papers.items():
+        yield from _differing(name, contents[name], text)
+
+
+def _differing(name: str, content: bytes, expected: bytes) -> Iterator[checks.Finding]:
+    """A paper that differs, apart from its picture, from the one `expected` by the statement."""
+    if without_picture(content) != without_picture(expected):
+        yield checks.Finding(
+            "paper-changed",
+            f"Unknown: {name} does not say what the checked statement says.",
+            "everyone who reads it instead of the statement",
+            "Read the statement or the viewer; ask the curator if a person completed the file.",
+            checks.WARNING,
+        )
 
 
 def _doubted(doubt: str) -> checks.Finding:
-    """A map that does not follow from the sums beside it, or that this machine cannot compute from them."""
+    """A map that does not follow from its bundle's sums, or that this machine cannot recompute."""
     return checks.Finding(
         "sums-not-followed",
         f"Unknown: {doubt}",

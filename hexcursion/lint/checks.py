@@ -1,4 +1,4 @@
-"""A planned release in words, and the checklist applied to it: rules of `checklist.toml`, and arithmetic."""
+"""A planned release in words, and its checks: the rules of `checklist.toml`, and arithmetic."""
 
 from __future__ import annotations
 
@@ -54,10 +54,19 @@ ReleasedContent = Literal[
     "released paths", "released sets", "regions", "vote fraction", "statement", "label", "public facts"
 ]
 PrivateContent = Literal[
-    "counts", "medians", "records", "baseline", "clipped counts", "load report", "log file", "seed",
-    "utility on private data", "share of own records on their right side", "last update of a cell",
+    "counts",
+    "medians",
+    "records",
+    "baseline",
+    "clipped counts",
+    "load report",
+    "log file",
+    "seed",
+    "utility on private data",
+    "share of own records on their right side",
+    "last update of a cell",
     "table of today's practice",
-]  # fmt: skip
+]
 Content = Literal[ReleasedContent, PrivateContent]
 PRIVATE_CONTENTS: frozenset[Content] = frozenset(get_args(PrivateContent))
 
@@ -66,7 +75,7 @@ PRIVATE_CONTENTS: frozenset[Content] = frozenset(get_args(PrivateContent))
 class PlannedRelease:
     """Where every part of a release comes from; `CHOICES` lists the words each field may take.
 
-    A plan read from a bundle has `UNSEEN` where its files cannot show what was done.
+    A plan read from a bundle has `UNSEEN` where its files cannot show the choice.
     """
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -101,24 +110,25 @@ class PlannedRelease:
 
 
 def _choices() -> dict[str, tuple[str, ...]]:
-    """Field -> its words, as its type lists them, "not stated" last; those without a list are left out."""
-    found = {}
+    """Map each field with a list of words to these words, "not stated" last."""
+    choices = {}
     for name, hint in get_type_hints(PlannedRelease).items():
         if get_origin(hint) is Literal:
             words = [word for word in get_args(hint) if word not in (NOT_STATED, UNSEEN)]
-            found[name] = (*words, NOT_STATED)
-    return found
+            choices[name] = (*words, NOT_STATED)
+    return choices
 
 
 def plan_from_mapping(raw: Mapping[str, Any]) -> PlannedRelease:
-    """Read a plan from plain key-value pairs; `WorkflowError` for an unknown key or impossible value."""
+    """Read a plan from plain key-value pairs; `WorkflowError` for an unknown key or impossible
+    value."""
     try:
         return TypeAdapter(PlannedRelease).validate_json(json.dumps(raw, default=str))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        wanted = first["msg"][0].lower() + first["msg"][1:]
+        reason = first["msg"][0].lower() + first["msg"][1:]
         raise WorkflowError(
-            f"The plan's {first['loc'][0]!r} cannot be {first['input']!r}: {wanted}. "
+            f"The plan's {first['loc'][0]!r} cannot be {first['input']!r}: {reason}. "
             "`hexcursion lint --help` lists the words of a plan."
         ) from error
 
@@ -168,7 +178,8 @@ Check = Callable[[PlannedRelease], Iterator[Finding]]
 
 
 def delta_against_n(plan: PlannedRelease) -> Iterator[Finding]:
-    """n delta is the number of records that a mechanism of this delta may publish whole, in expectation."""
+    """n delta is the number of records that a mechanism of this delta may publish whole, in
+    expectation."""
     if plan.delta is None or plan.n is None:
         return
     exposure = plan.delta * plan.n
@@ -194,20 +205,20 @@ def delta_against_n(plan: PlannedRelease) -> Iterator[Finding]:
 
 
 def tooltips(plan: PlannedRelease) -> Iterator[Finding]:
-    """What single cells show on hover must be released."""
+    """Single cells may show on hover only released content."""
     for content in plan.tooltips:
         if content in PRIVATE_CONTENTS:
             yield Finding(
                 "tooltip-private",
                 f"The {content} of single cells, on hover.",
                 "everyone who sees the map",
-                "Show on hover only what was released: the vote fraction, in or out, the threshold.",
+                "Show on hover only released content: the vote fraction, in or out, the threshold.",
                 LEAK,
             )
 
 
 def exports(plan: PlannedRelease) -> Iterator[Finding]:
-    """What leaves the building must be released."""
+    """Only released content may leave the building."""
     for content in plan.exports:
         if content in PRIVATE_CONTENTS:
             yield Finding(
@@ -220,32 +231,32 @@ def exports(plan: PlannedRelease) -> Iterator[Finding]:
 
 
 def people(plan: PlannedRelease) -> Iterator[Finding]:
-    """Who may have several records needs a guarantee that says so."""
-    most = plan.records_per_person
-    if most is not None and most > 1 and not plan.group_stated:
+    """A person with several records needs the group guarantee."""
+    number = plan.records_per_person
+    if number is not None and number > 1 and not plan.group_stated:
         yield Finding(
             "group-not-stated",
-            f"More about someone with up to {most} records than epsilon says.",
+            f"More about someone with up to {number} records than epsilon says.",
             "whoever looks for that person",
-            "Publish the group guarantee (q epsilon, q e^((q-1) epsilon) delta) beside epsilon.",
+            "Publish the group guarantee (q epsilon, q e^((q-1) epsilon) delta) together with epsilon.",
             WARNING,
         )
 
 
 def not_stated(plan: PlannedRelease) -> Iterator[Finding]:
-    """What a plan does not say cannot be checked."""
+    """A field that the plan does not state cannot be checked."""
     unanswered = [item.name for item in fields(plan) if getattr(plan, item.name) == NOT_STATED]
     if unanswered:
         yield Finding(
             "not-stated",
-            f"Nobody can tell: the plan does not say {', '.join(unanswered)}.",
+            f"Unknown: the plan does not state {', '.join(unanswered)}.",
             "unknown",
-            "Complete the plan; what is not stated cannot be checked.",
+            "Complete the plan: only its statements can be checked.",
             WARNING,
         )
 
 
-# What the fields ask, for those that no file of a bundle can answer.
+# The questions of fields that no file of a bundle can answer.
 ASKED = {
     "delta_rule": "whether delta was fixed before the number of records was looked at",
     "scaling": "whether coordinates were scaled by public numbers",
@@ -259,7 +270,7 @@ ASKED = {
 
 
 def unseen(plan: PlannedRelease) -> Iterator[Finding]:
-    """A bundle's files show what was published, not what was looked at before."""
+    """A bundle's files show the release, not the curator's looks before it."""
     names = [item.name for item in fields(plan) if getattr(plan, item.name) == UNSEEN]
     if names:
         yield Finding(
@@ -280,5 +291,5 @@ CHECKS: tuple[Check, ...] = (*RULES, delta_against_n, tooltips, exports, people,
 
 def lint(plan: PlannedRelease) -> list[Finding]:
     """All findings about a plan: leaks first, then warnings, then notes."""
-    found = [finding for check in CHECKS for finding in check(plan)]
-    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    findings = [finding for check in CHECKS for finding in check(plan)]
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

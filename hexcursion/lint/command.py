@@ -15,41 +15,79 @@ from hexcursion.settings.model import ReleaseSettings, read_toml
 from hexcursion.settings.names import usual_delta
 from hexcursion.words import plural
 
-# Maciazek, arXiv:2606.17995 (2026), appendix D.2 and the author's published scripts: median log price per
-# non-empty hexagon, centred at the threshold, hexagon centres normalised to the unit square, hyperparameters
-# chosen on 2017 sales, epsilon at delta = n^-1.1 with n non-empty hexagons, paths from a fixed seed, only the
-# non-empty hexagons drawn, the generic sensitivity with a constant that has no proof. n is about 600 there.
+# Maciazek, arXiv:2606.17995 (2026), appendix D.2 and the author's published scripts: median log
+# price per non-empty hexagon, centred at the threshold, hexagon centres normalised to the unit
+# square, hyperparameters chosen on 2017 sales, epsilon at delta = n^-1.1 with n non-empty hexagons,
+# paths from a fixed seed, only the non-empty hexagons drawn, the generic sensitivity with a
+# constant that has no proof. n is about 600 there.
 PAPER_RECORDS = 600
 PAPER_LONDON_RECIPE = checks.PlannedRelease(
-    name="The paper's London recipe", unit="cell", epsilon=10.0, delta=PAPER_RECORDS**-1.1,
-    delta_rule="function of n", n=PAPER_RECORDS, n_handling="taken as public", domain="public",
-    mask="occupied cells", scaling="extent of the private data", selection="public", centre="threshold",
-    clip="not stated", threshold="public", legend="public", prior_mean="none", tuning="reference data",
-    seed="fixed", draws="once", bound="not proved", ledger="none", tooltips=(), exports=("regions",),
-)  # fmt: skip
+    name="The paper's London recipe",
+    unit="cell",
+    epsilon=10.0,
+    delta=PAPER_RECORDS**-1.1,
+    delta_rule="function of n",
+    n=PAPER_RECORDS,
+    n_handling="taken as public",
+    domain="public",
+    mask="occupied cells",
+    scaling="extent of the private data",
+    selection="public",
+    centre="threshold",
+    clip="not stated",
+    threshold="public",
+    legend="public",
+    prior_mean="none",
+    tuning="reference data",
+    seed="fixed",
+    draws="once",
+    bound="not proved",
+    ledger="none",
+    tooltips=(),
+    exports=("regions",),
+)
 
-# What Hexcursion's own release transaction does with point records: nothing to find but that n is public.
+# The release transaction of Hexcursion with point records: its only finding is that n is public.
 CLEAN_RECIPE = checks.PlannedRelease(
-    name="A release of point records as the app makes it", unit="point", epsilon=1.0, delta=1e-7,
-    delta_rule="given", n=20_000, n_handling="public by nature", domain="public", mask="none",
-    scaling="public", selection="public", centre="public reference data", clip="public reference data",
-    threshold="public", legend="released paths", prior_mean="public reference data",
-    tuning="public reference data", seed="operating system", draws="once", bound="proved",
-    ledger="before the result is shown", tooltips=("vote fraction",),
-    exports=("released paths", "regions", "statement", "label"), records_per_person=10, group_stated=True,
-)  # fmt: skip
+    name="A release of point records as the app makes it",
+    unit="point",
+    epsilon=1.0,
+    delta=1e-7,
+    delta_rule="given",
+    n=20_000,
+    n_handling="public by nature",
+    domain="public",
+    mask="none",
+    scaling="public",
+    selection="public",
+    centre="public reference data",
+    clip="public reference data",
+    threshold="public",
+    legend="released paths",
+    prior_mean="public reference data",
+    tuning="public reference data",
+    seed="operating system",
+    draws="once",
+    bound="proved",
+    ledger="before the result is shown",
+    tooltips=("vote fraction",),
+    exports=("released paths", "regions", "statement", "label"),
+    records_per_person=10,
+    group_stated=True,
+)
 
 
 def plan_from_settings(
     settings: ReleaseSettings, *, n: int | None = None, tuning: checks.TuningOrigin | None = None
 ) -> checks.PlannedRelease:
-    """Say what a release with these settings would do.
+    """Describe the release that these settings would make.
 
-    Domain, lattice, entropy and ledger are as the program makes them (`CLEAN_RECIPE`); centre, clip, tuning
-    and prior mean follow from the settings. `n` counts as public where given, else `records_about` stands for
-    it; `tuning` says how the design was chosen, if other than the settings do, e.g. "not accounted".
+    Domain, lattice, entropy and ledger are those of the program (`CLEAN_RECIPE`); centre, clip,
+    tuning and prior mean follow from the settings. `n` is taken as public; `records_about` replaces
+    it. `tuning` overrides the choice of the design that the settings describe, e.g. "not
+    accounted".
     """
-    about = settings.records_about  # stated where the true number is private
+    about = settings.records_about  # stated if the true number is private
     n = n if about is None else about
     source: checks.Origin = "not stated"
     if settings.reference is not None:
@@ -83,21 +121,24 @@ def _tuned(settings: ReleaseSettings) -> checks.TuningOrigin:
 
 
 def add_lint_command(subparsers: Any) -> None:
-    """Add `lint` to the command line; its `run` takes the parsed arguments and returns the exit code."""
+    """Add `lint` to the command line; its `run` takes the parsed arguments and returns the exit
+    code."""
     parser = subparsers.add_parser(
         "lint",
         help="look for leaks in a planned release or a bundle",
-        description="Look for what leaks beside the mechanism: in a planned release (a TOML file that says\n"
+        description="Look for leaks outside the mechanism: in a planned release (a TOML file that says\n"
         "where each part comes from), in a bundle (folder or zip), or in the paper's London\n"
         "recipe. Ends with exit code 1 when something leaks.",
         epilog=_words(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
+    subject = parser.add_mutually_exclusive_group(required=True)
+    subject.add_argument(
         "source", nargs="?", metavar="PLAN.toml|BUNDLE", help="plan, bundle folder or bundle zip"
     )
-    what.add_argument("--paper", action="store_true", help="lint a description of the paper's London recipe")
+    subject.add_argument(
+        "--paper", action="store_true", help="lint a description of the paper's London recipe"
+    )
     parser.set_defaults(run=run_lint)
 
 

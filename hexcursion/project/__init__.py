@@ -1,1 +1,1 @@
-"""The project: data loaded, placed in the public domain, binned and scaled."""
+"""The project: loaded data, placed in the public domain, binned and scaled."""

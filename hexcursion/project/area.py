@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
+from shapely import MultiPolygon, contains_xy
 
 from data_loaders import Observations, is_geopackage, shapes_of
 from geo import (
@@ -29,17 +31,18 @@ from hexcursion.errors import WorkflowError
 from hexcursion.settings.model import ReleaseSettings
 
 REFUSED = 0.2
-"""Share of a layer's points that may lie where private records lie."""
+"""The largest allowed share of a layer's points at places of private records."""
 
 SAME_PLACE = 1e-5
-"""Degrees, about a metre: what is nearer than that is one place."""
+"""Degrees, about a metre: nearer points are one place."""
 
 FEWEST = 3
-"""Fewer points than these that agree are chance: a station may stand where a sensor stands."""
+"""Fewer common points than this are chance: a station may be at the place of a sensor."""
 
 
 def document_of(path: str | Path) -> str | dict[str, Any]:
-    """What the readers of areas take: a GeoPackage as parsed GeoJSON, any other file as its path."""
+    """Return the input for readers of areas: a GeoPackage as parsed GeoJSON, other files as
+    paths."""
     return shapes_of(path) if is_geopackage(path) else str(path)
 
 
@@ -55,11 +58,29 @@ def build_domain(settings: ReleaseSettings, progress: Progress = silent) -> Doma
 
 
 def region_of(settings: ReleaseSettings) -> Region:
-    """The public area of settings, before there are hexagons."""
-    if settings.bbox is not None:
-        region = region_from_bbox(*settings.bbox, crosses_date_line=settings.crosses_date_line)
-        return without_sea(region) if settings.land_only else region
-    return region_from_geojson(source_of(str(settings.region), settings.features, settings.feature_column))
+    """Return the public area of settings, before it is filled with hexagons."""
+    fields = settings.region, settings.bbox, settings.features, settings.feature_column
+    return region_named(*fields, settings.crosses_date_line, settings.land_only)
+
+
+def region_named(
+    region: str | None,
+    box: Box | None,
+    features: tuple[str, ...] = (),
+    column: str | None = None,
+    crosses_date_line: bool | None = None,
+    land_only: bool = True,
+) -> Region:
+    """Return the area of a box or a file in WGS 84 degrees; raise `GeoError` or `DataError`."""
+    if box is None:
+        return region_from_geojson(source_of(str(region), features, column))
+    filled = region_from_bbox(*box, crosses_date_line=crosses_date_line)
+    return without_sea(filled) if land_only else filled
+
+
+def share_inside(shape: MultiPolygon, lon: NDArray[np.float64], lat: NDArray[np.float64]) -> float:
+    """Return the share of (n,) places, WGS 84 degrees, inside an outline."""
+    return float(contains_xy(shape, lon, lat).mean())
 
 
 def fill_box(
@@ -69,7 +90,7 @@ def fill_box(
     land_only: bool = True,
     progress: Progress = silent,
 ) -> Domain:
-    """Fill a box with hexagons, without the open sea unless it is wanted."""
+    """Fill a box with hexagons, by default without the open sea."""
     what = "the bounding box {:g}, {:g}, {:g}, {:g} (west, south, east, north in degrees)".format(*box)
     region = region_from_bbox(*box, crosses_date_line=crosses_date_line)
     if land_only:
@@ -86,12 +107,12 @@ def fill_region(
     column: str | None = None,
     progress: Progress = silent,
 ) -> Domain:
-    """Fill a file's polygons, or those of its features that are named, with hexagons."""
+    """Fill the polygons of a file, or those of its named features, with hexagons."""
     return domain_from_geojson(source_of(path, features, column), resolution, progress)
 
 
 def source_of(path: str, features: tuple[str, ...] = (), column: str | None = None) -> Any:
-    """A file's polygons, or those of its features that are named, as the readers of regions take them."""
+    """Return the polygons of a file, or those of its named features, for readers of regions."""
     source: Any = document_of(path)
     return chosen_parts(source, features, column or "") if features else source
 
@@ -103,31 +124,33 @@ def load_layers(
     colours: Sequence[str] = (),
     widths: Sequence[float] = (),
 ) -> tuple[OwnLayer, ...]:
-    """Read public layers (see the settings of these names), and keep what lies around the area.
+    """Read public layers (see the settings of these names), and keep the parts near the area.
 
-    Raise `GeoError` or `DataError` for what cannot be drawn.
+    Raise `GeoError` or `DataError` for a layer that cannot be drawn.
     """
     choices: tuple[Sequence[Any], ...] = (columns or (None,), colours or ("",), widths or (0.0,))
-    each = ([*given] * len(paths) if len(given) == 1 else given for given in choices)  # once for all
+    # once for all
+    repeated = ([*choice] * len(paths) if len(choice) == 1 else choice for choice in choices)
     read = [
         replace(own_layer(document_of(path), domain, layer_name(path), column), colour=colour, width=width)
-        for path, column, colour, width in zip(paths, *each, strict=True)
+        for path, column, colour, width in zip(paths, *repeated, strict=True)
     ]
     return fitted(read, domain) if read else ()
 
 
 def layer_name(path: str | Path) -> str:
-    """What a layer is called: its file's name without the suffix."""
+    """Return the name of a layer: the name of its file without the suffix."""
     return Path(path).stem.replace("_", " ").strip() or "layer"
 
 
 def refuse_private_layers(
     layers: tuple[OwnLayer, ...], observations: Observations, *, places_public: bool
 ) -> None:
-    """Refuse layers of points that are the places of the private records: layers are published as they are.
+    """Refuse layers of points at the places of the private records, since layers are published
+    unchanged.
 
-    Raise `WorkflowError` where more than a fifth of a layer's points lie where records lie, unless the
-    records' places were declared public.
+    Raise `WorkflowError` if more than a fifth of a layer's points are at places of records, unless
+    the places were declared public.
     """
     if places_public or not any(layer.points.size for layer in layers):
         return

@@ -1,4 +1,4 @@
-"""The non-private baseline: for the curator's eyes, in no export."""
+"""The non-private baseline: only for the curator, never exported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Baseline:
     """The non-private posterior on the private records; never exported."""
 
     mean: Floats  # (N,) posterior mean, response units
-    probability: Floats  # (N,) of lying on the asked side of the threshold
+    probability: Floats  # (N,) of the side of the threshold in the question
     inside: Bools  # (N,) cells whose probability exceeds one half
 
 
@@ -43,7 +43,8 @@ class Agreement:
 
 
 def curators_map(project: Project, model: FieldModel) -> Baseline:
-    """Fit level, scatter and range to the private records by their likelihood, whatever a search chose.
+    """Fit level, scatter and range to the private records by likelihood, independently of the
+    search.
 
     Counts over a public exposure are fitted with the lengthscale of `model`.
     """
@@ -55,12 +56,14 @@ def curators_map(project: Project, model: FieldModel) -> Baseline:
 
 
 def fit_baseline(project: Project, model: FieldModel) -> Baseline:
-    """Fit the model of the unconstrained search to the private records, without a public prior mean."""
+    """Fit the model of the unconstrained search to the private records, without a public prior
+    mean."""
     return _fit(project, model, project.private.placed)
 
 
 def free_map(project: Project, model: FieldModel) -> Bools:
-    """(N,) the set that public knowledge alone gives, at epsilon 0: the same fit on the reference data."""
+    """Return the (N,) set of public knowledge alone, at epsilon 0: the same fit on the reference
+    data."""
     return _fit(project, model, project.reference).inside
 
 
@@ -81,7 +84,7 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
 
 
 def _read(project: Project, mean: Floats, sd: Floats) -> Baseline:
-    """The baseline of a fitted mean and its standard deviation, (N,) each, on the scale of responses."""
+    """Return the baseline of a fitted mean and standard deviation, (N,) each, in response units."""
     level, direction = project.response.seen(project.level), project.settings.direction
     probability = exceedance_probability(mean, sd, level, direction)
     return Baseline(project.response.field_of(mean), probability, excursion(mean, level, direction))

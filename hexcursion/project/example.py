@@ -1,4 +1,5 @@
-"""The examples and their settings: sales of a real county, and a generated city for what needs a truth."""
+"""The examples and their settings: sales of a real county, and a generated city with a known
+truth."""
 
 from __future__ import annotations
 
@@ -24,9 +25,10 @@ COUNTY_THRESHOLD = 80_000.0
 
 
 def county_settings(public: int = COUNTY_YEARS[0]) -> ReleaseSettings:
-    """Settings of the real example: 1998's house sales of Lucas County, an earlier year being public.
+    """Return the settings of the real example: house sales of Lucas County in 1998, with an earlier
+    year as public reference.
 
-    All of them have been published since; here those of 1998 play the private records.
+    All of them have since been published; the sales of 1998 stand for private records.
     """
     private = COUNTY_YEARS[1]
     data, reference = (
@@ -47,17 +49,18 @@ def county_settings(public: int = COUNTY_YEARS[0]) -> ReleaseSettings:
 
 
 def example_folder(place: Path | None = None, *, changed: bool = False) -> Path:
-    """Where the files of the example lie: in `place`, or in this installation's home."""
+    """Return the folder of the example's files, in `place` or in this installation's home."""
     return (place or home()).absolute() / ("generated-change" if changed else "generated-example")
 
 
 def example_folders() -> tuple[Path, Path, Path]:
-    """Where the files of the examples lie: the county's in the program, generated ones in the home."""
+    """Return the folders of the examples: the county's in the program, generated ones in the
+    home."""
     return SALES.parent, example_folder(), example_folder(changed=True)
 
 
 def of_example(path: str | Path) -> bool:
-    """Whether a file is one of the examples'."""
+    """Whether a file belongs to an example."""
     return any(Path(path).is_relative_to(folder) for folder in example_folders())
 
 
@@ -67,31 +70,32 @@ def is_example(source: SourceSettings) -> bool:
 
 
 def changed_settings(place: Path | None = None) -> ReleaseSettings:
-    """Settings of the generated city whose last year differs from what the public year lets one expect.
+    """Return the settings of the generated city whose last year differs in kind from the public
+    year.
 
-    The release starts from the public year and weighs how far prices have drifted since.
+    The release starts from the public year and weighs the drift of prices since.
     """
-    made = example_settings(place, changed=True)
+    settings = example_settings(place, changed=True)
     title = f"Generated example of a change: flats above {THRESHOLD:,.0f} pounds"
-    districts = str(Path(made.data.path).with_name(EXAMPLE_DISTRICTS))
-    return made.with_changes(title=title, layers=(districts,), label_columns=("name",))
+    districts = str(Path(settings.data.path).with_name(EXAMPLE_DISTRICTS))
+    return settings.with_changes(title=title, layers=(districts,), label_columns=("name",))
 
 
 def example_settings(place: Path | None = None, *, changed: bool = False) -> ReleaseSettings:
-    """Settings of the generated example; its files are written if they are not there yet.
+    """Return the settings of the generated example, writing its files unless they exist.
 
-    They lie in `place`, by default in this installation's home. Two sessions may ask at once: the files
-    appear under their final name only when they are complete.
+    The files are in `place`, by default in this installation's home. Two sessions may do this at
+    once: the files appear under their final name only when they are complete.
     """
     folder = example_folder(place, changed=changed)
     place = folder.parent
     if not folder.is_dir():
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place) as scratch:
-            made = Path(scratch) / "files"
-            write_demo(made, seed=DEMO_SEED, changed=changed)
+            files = Path(scratch) / "files"
+            write_demo(files, seed=DEMO_SEED, changed=changed)
             try:
-                os.rename(made, folder)
+                os.rename(files, folder)
             except OSError:
                 if not folder.is_dir():  # otherwise another session was faster
                     raise

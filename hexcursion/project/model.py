@@ -1,4 +1,4 @@
-"""A project as search and release need it, and its records as the ledger knows them."""
+"""A project for search and release, and the keyed hashes of its records for the ledger."""
 
 from __future__ import annotations
 
@@ -33,17 +33,18 @@ from hexcursion.words import a_word, plural, quantity
 class HeldTable:
     """A sensor table in memory."""
 
-    content: bytes  # text as CSV, with the columns that are read
-    digest: str  # SHA-256 of all its columns: the ledger knows its rows again, whatever column is the value
-    origin: str = ""  # the release that its rows stand in for, "" for real rows
+    content: bytes  # CSV text with the columns to read
+    # SHA-256 of all columns, so that the ledger recognises its rows with any value column
+    digest: str
+    origin: str = ""  # the release that its rows represent, "" for real rows
 
 
 UNNAMED = {"value", "values", "answer", "answers", "yes", "y"}
-"""Names of a column that do not say what a yes is."""
+"""Names of a column that do not describe a yes."""
 
 
 def answers_of(settings: ReleaseSettings) -> Answers | None:
-    """What a yes is by settings, None for amounts."""
+    """Return the definition of a yes in settings; None for amounts."""
     if settings.values != "yes-no":
         return None
     value, limit = settings.called, settings.yes_above
@@ -56,17 +57,17 @@ def answers_of(settings: ReleaseSettings) -> Answers | None:
 class Loaded:
     """One source after loading and placing."""
 
-    report: LoadReport  # what the loader kept and dropped
+    report: LoadReport  # of rows kept and dropped
     placed: PlacedObservations  # the rows inside the domain
     observations: Observations  # all rows
-    digest: str = ""  # SHA-256 of the whole table in memory that they come from; "" for a file
+    digest: str = ""  # SHA-256 of the whole table in memory; "" for a file
 
     def with_note(self, sentence: str) -> Loaded:
-        """The same with one more sentence for the curator."""
+        """Return a copy with a further sentence for the curator."""
         return replace(self, report=replace(self.report, notes=(*self.report.notes, sentence)))
 
     def sentences(self) -> list[str]:
-        """What was read, kept and dropped, in words."""
+        """Report the rows read, kept and dropped, in words."""
         lines = list(self.report.lines())
         if self.placed.outside:
             lines.append(f"{self.placed.outside:,} rows lie outside the domain and were dropped.")
@@ -79,51 +80,71 @@ class Loaded:
         return lines
 
 
+class RowsDropped(WorkflowError):
+    """Many rows are dropped, so the release is stopped; nothing was charged."""
+
+
+MOST_DROPPED = 0.05
+"""The share of dropped rows up to which a release needs no consent."""
+
+
+@dataclass(frozen=True)
+class WorldModel:
+    """The law of one simulated world."""
+
+    lengthscale: float  # range of the field, metres
+    spread: float  # standard deviation of the field, in clip bounds
+    scatter: float  # of a record around it, in clip bounds
+
+
 @dataclass(frozen=True)
 class Pilot:
-    """What an accounted look at the private records has cost."""
+    """The cost of an accounted look at the private records."""
 
-    cost: Cost  # everything that is proved about the look
-    epsilon: float  # its own, an upper bound
+    cost: Cost  # the proved cost of the look
+    epsilon: float  # of the look alone, an upper bound
     entry: str  # the seal of its ledger entry
+    law: WorldModel | None = None  # of the field that stands in, where it was chosen privately
 
 
 @dataclass(frozen=True)
 class Project:
-    """All that the search and the release need. What `private` holds never leaves the curator."""
+    """The inputs of search and release. The content of `private` never leaves the curator."""
 
     settings: ReleaseSettings
     domain: Domain  # the cells and the public region
-    lattice: Lattice  # the same as a prior sees it, padded
+    lattice: Lattice  # of the domain for priors, padded
     response: ResponseScale  # the public map between values and responses
     private: Loaded  # the private rows, placed (curator only)
-    reference: PlacedObservations  # what the design is tuned on
+    reference: PlacedObservations  # the data on which the design is tuned
     reference_kind: ReferenceKind
     attribution: tuple[str, ...]  # credits of all data
-    generated: bool  # whether the data are generated, so that no real person is described
-    pilot: Pilot | None = None  # an accounted look that stands in for reference data
-    trip: TripProtection | None = None  # how the places of a sanitised trip's readings are protected
-    relative: BaselineField | None = None  # the public field to which all values here are relative, if any
-    layers: tuple[OwnLayer, ...] = ()  # public layers of the curator's own, published with the map
+    generated: bool  # whether the data are generated and describe no real person
+    pilot: Pilot | None = None  # an accounted look in place of reference data
+    trip: TripProtection | None = None  # the protection of places from a sanitised trip
+    # the public field to which all values are relative, if any
+    relative: BaselineField | None = None
+    layers: tuple[OwnLayer, ...] = ()  # public layers from the curator, published with the map
     covariates: Covariates | None = None  # public numbers per hexagon that may explain the values
-    exposure: Exposure | None = None  # the public numbers that records are counted over, where they are
-    # ledger fingerprints of datasets with the same records, by the curator's word
+    # the public numbers over which records are counted, if they are
+    exposure: Exposure | None = None
+    # ledger fingerprints of datasets that the curator declares to hold the same records
     same_as: tuple[str, ...] = ()
-    reference_origin: str = ""  # the earlier release that the reference stands for, or ""
+    reference_origin: str = ""  # the earlier release that the reference represents, or ""
 
     @property
     def unit(self) -> str:
-        """Unit of measure of the values that are asked about, relative ones in words."""
+        """Unit of measure of the values in the question, in words for relative values."""
         if self.exposure is not None:
             return self.exposure.unit
         if self.answers is not None:
             return "%"
-        own = self.settings.value_unit or self.private.observations.unit
-        return own if self.relative is None else self.relative.unit(own)
+        unit = self.settings.value_unit or self.private.observations.unit
+        return unit if self.relative is None else self.relative.unit(unit)
 
     @property
     def value_name(self) -> str:
-        """What the map shows: the value, or the share of records that say yes."""
+        """The quantity on the map: the value, or the share of records with a yes."""
         if self.exposure is not None:
             record = self.settings.unit_word
             risk = self.exposure.per == "population"
@@ -134,19 +155,21 @@ class Project:
 
     @property
     def answers(self) -> Answers | None:
-        """What a yes is, where the values are answers of yes and no."""
+        """The definition of a yes, for answers of yes and no."""
         return answers_of(self.settings)
 
     @property
     def usual_answer(self) -> float:
-        """The mean of published answers, -1 to 1, to which maps return far from all records; else 0."""
+        """The mean of published answers, -1 to 1, to which maps return far from all records; else
+        0."""
         if self.answers is None or self.settings.reference is None:
             return 0.0
         return float(self.reference.value.mean() / 50.0 - 1.0)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences that go along with the release: how sure its places are, and rules of its values."""
+        """Sentences published with the release: the uncertainty of its places, and rules of its
+        values."""
         metres = self.settings.data.place_metres
         unsure = () if metres is None else (places_in_words(metres, self.domain),)
         trip = () if self.trip is None else (self.trip.in_words,)
@@ -154,18 +177,18 @@ class Project:
 
     @property
     def public_n(self) -> int:
-        """The number of records that is public before any look at them.
+        """The number of records that is public before any access to them.
 
-        Their own where one record is exchanged for another, a stated guess where one may be more or less.
+        The actual number if neighbours exchange a record, a stated guess if they add or remove one.
         """
         about = self.settings.records_about
         return public_n(self.private.placed, self.settings.unit) if about is None else about
 
     @property
     def delta(self) -> float:
-        """The delta of the release: that of the settings, or the usual one for its public number."""
-        given = self.settings.delta
-        return usual_delta(self.public_n) if given is None else given
+        """The delta of the release: from the settings, or the default for its public number."""
+        delta = self.settings.delta
+        return usual_delta(self.public_n) if delta is None else delta
 
     @property
     def simulated(self) -> bool:
@@ -174,7 +197,7 @@ class Project:
 
     @property
     def tried_on(self) -> TriedOn:
-        """What designs are tried on, as a screen says it: no reference data where the fields are invented."""
+        """The data on which designs are tried, in the words of a screen."""
         return TRIED_ON[self.reference_kind]
 
     @property
@@ -184,12 +207,42 @@ class Project:
 
     @property
     def priors(self) -> tuple[str, ...]:
-        """The asked (else usual) prior families that can be made on so many cells, or all where none can."""
-        asked = self.settings.priors or default_priors(self.lattice.size)
-        return tuple(name for name in asked if can_make(name, self.lattice.size)) or asked
+        """The requested, or default, prior families that are feasible on this lattice; all if none
+        is."""
+        names = self.settings.priors or default_priors(self.lattice.size)
+        return tuple(name for name in names if can_make(name, self.lattice.size)) or names
+
+    @property
+    def dropped(self) -> tuple[int, int]:
+        """The number of rows dropped although the filters keep them, and of rows that the filters
+        keep.
+
+        Private. An area of polygons is a filter; a box is not, since its edges and the sea may be
+        wrong.
+        """
+        report, placed = self.private.report, self.private.placed
+        outside = 0 if self.settings.bbox is None else placed.outside
+        expected_rows = report.rows_read - report.filtered - (placed.outside - outside)
+        return report.rows_dropped - report.filtered + outside, expected_rows
+
+    @property
+    def drops_many(self) -> bool:
+        """Whether more than `MOST_DROPPED` of the rows that the filters keep are dropped."""
+        lost, expected_rows = self.dropped
+        return lost > MOST_DROPPED * expected_rows
+
+    def refuse_dropped(self) -> None:
+        """Raise `RowsDropped`, without private figures, if many rows are dropped without
+        consent."""
+        if self.drops_many and not self.settings.accept_dropped:
+            raise RowsDropped(
+                f"This release is stopped, and nothing was charged: more than {MOST_DROPPED:.0%} of the rows "
+                "lie outside the box or in the sea, have no place or value, or are duplicates. Mend the area "
+                "or the table, or release without these rows with --accept-dropped (accept_dropped)."
+            )
 
     def refuse_large_delta(self) -> None:
-        """Raise `WorkflowError` for a delta of at least 1/n that was not agreed to explicitly.
+        """Raise `WorkflowError` for a delta of at least 1/n without explicit consent.
 
         At such a delta a release that publishes one record chosen at random would keep the promise.
         """
@@ -203,13 +256,13 @@ class Project:
 
 
 AREA_DIGITS = 16
-# Hashing a large file takes seconds and a screen asks again with every click. The hashes live as long as the
-# observations they belong to, and are nobody's but the ledger's whose identity stands beside them.
+# Hashing a large file takes seconds, and a screen needs the hashes with every click. They live as
+# long as their observations, and belong only to the ledger of the stored identity.
 _KEPT: WeakKeyDictionary[Observations, tuple[str, RecordKeys]] = WeakKeyDictionary()
 
 
 def record_keys(project: Project, ledger: Ledger) -> RecordKeys:
-    """Keyed hashes of all located private rows, before any choice of domain, in WGS84."""
+    """Return keyed hashes of all located private rows, before any choice of domain, in WGS84."""
     private = project.private
     return keys_of(private.observations, project.settings.data, ledger, private.digest)
 
@@ -217,9 +270,10 @@ def record_keys(project: Project, ledger: Ledger) -> RecordKeys:
 def keys_of(
     observations: Observations, source: SourceSettings, ledger: Ledger, digest: str = ""
 ) -> RecordKeys:
-    """Keyed hashes of all rows of a source, as `record_keys`; `digest` is its table's, if it is no file."""
-    kept = _KEPT.get(observations)
-    if kept is None or kept[0] != ledger.identity:
+    """Return keyed hashes of all rows of a source, as `record_keys`; `digest` is that of a table in
+    memory."""
+    entry = _KEPT.get(observations)
+    if entry is None or entry[0] != ledger.identity:
         longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
         names, time = observations.identifier, observations.time
         keys = ledger.record_keys(
@@ -232,13 +286,13 @@ def keys_of(
             file=digest or file_fingerprint(Path(source.path)),
             layer=source.layer or "",
         )
-        kept = ledger.identity, keys
-        _KEPT[observations] = kept
-    return kept[1]
+        entry = ledger.identity, keys
+        _KEPT[observations] = entry
+    return entry[1]
 
 
 def area_facts(project: Project) -> dict[str, str | int]:
-    """What the ledger remembers of a release's area, to tell later that another one is another."""
+    """Return the facts about a release's area that the ledger stores, to compare later areas."""
     cells = tuple(project.domain.cells)
     digest = hashlib.sha256("\n".join(cells).encode()).hexdigest()
     return {"area": digest[:AREA_DIGITS], "cells": len(cells)}

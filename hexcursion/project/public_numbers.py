@@ -1,4 +1,5 @@
-"""Public numbers of the hexagons: covariates, what records are counted over, and the field of a question."""
+"""Public numbers of the hexagons: covariates, the exposure of counts, and the field of a
+question."""
 
 from __future__ import annotations
 
@@ -41,41 +42,44 @@ UNITS: dict[Per, str] = {"population": "times the average", "area": "per km²"}
 """Units of a rate."""
 
 LEAST = 0.002
-"""Least number of people of a hexagon, as a share of the mean: cases may lie where a census counts nobody."""
+"""The least number of people in a hexagon, as a share of the mean: cases occur where a census
+counts nobody."""
 
 ALIKE = 0.95
-"""Correlation with the number of records from which a column shows where they are."""
+"""The correlation with the number of records from which a column reveals their places."""
 
 APART = 0.995
-"""Chance that a hexagon with records has a larger number than one without, from which it shows that too."""
+"""The probability that a hexagon with records has a larger number than one without, from which a
+column also reveals the places."""
 
 REPEATED, COPIED = 0.2, 0.999
-"""Share of private medians that a column may hold, and correlation with them from which it is a copy."""
+"""The largest share of private medians in a column, and the correlation from which it is a copy."""
 
 LONGEST = 80
-"""Characters of a column's name, and of a file's: both stand in the statement."""
+"""Characters of the names of a column and of a file, both of which are in the statement."""
 
 FEWEST = 8
-"""Hexagons with records below which a likeness is chance."""
+"""The number of hexagons with records below which a similarity is chance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
     """Public numbers of the hexagons of an area."""
 
-    names: tuple[str, ...]  # k, as they stand in the statement
-    origins: tuple[str, ...]  # k sentences' ends: where each comes from
+    names: tuple[str, ...]  # k, as in the statement
+    origins: tuple[str, ...]  # k, the ends of sentences about their sources
     values: Floats  # (N, k) finite, none constant
 
     @property
     def sentence(self) -> str:
-        """What they are, for a receipt."""
+        """A sentence about them for a receipt."""
         return f"Public numbers of each hexagon, which the bundle holds: {'; '.join(self.origins)}."
 
     def refuse_private(self, placed: PlacedObservations, *, places_public: bool) -> None:
-        """Raise `WorkflowError` for columns that show where private records lie, or what they measured.
+        """Raise `WorkflowError` for columns that reveal the places or the values of private
+        records.
 
-        Answers are 100 and 0. Places that were declared public may be shown.
+        Answers are 100 and 0. Columns may reveal places that were declared public.
         """
         occupied, median = cell_medians(placed)
         if occupied.size < FEWEST:
@@ -89,7 +93,7 @@ class Covariates:
                     f"The covariate {name!r} shows where the private records lie, and covariates are "
                     "published: leave it out, or declare the places public with `places_public`."
                 )
-            if any(_repeats(column[occupied], own) for own in (median, mean)):
+            if any(_repeats(column[occupied], private_values) for private_values in (median, mean)):
                 raise WorkflowError(
                     f"The covariate {name!r} repeats the private values, and covariates are published: "
                     "leave it out."
@@ -98,21 +102,22 @@ class Covariates:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """The public numbers that records are counted over."""
+    """The public numbers over which records are counted."""
 
     per: Per  # "population", or "area"
-    origin: str  # the end of a sentence: where they come from
-    values: Floats  # (N,) > 0: people of each hexagon, or the records that an even density would put there
-    average: float = 1.0  # of the rate: 1 of a relative risk, else public records per square kilometre
+    origin: str  # the end of a sentence about their source
+    values: Floats  # (N,) > 0: people in each hexagon, or records at an even density
+    # of the rate: 1 of a relative risk, else public records per square kilometre
+    average: float = 1.0
 
     @property
     def law(self) -> Literal["rate", "density"]:
-        """Of the design that counts over them."""
+        """The law of the design for these counts."""
         return "rate" if self.per == "population" else "density"
 
     @property
     def unit(self) -> str:
-        """In which a threshold is given."""
+        """The unit of a threshold."""
         return UNITS[self.per]
 
     @property
@@ -122,19 +127,19 @@ class Exposure:
         return ResponseScale("log", float(np.log(self.average)), 1.0, what)
 
     def block(self) -> dict[str, Any]:
-        """The member `counts` of a statement's subject."""
+        """Return the member `counts` of a statement's subject."""
         return {"per": self.per, "origin": self.origin}
 
     def ones(self, placed: PlacedObservations) -> PlacedObservations:
-        """Records as they are counted: the value of each is the one whose response is 1."""
+        """Return counted records: each has the value whose response is 1."""
         return replace(placed, value=np.full(placed.index.size, float(self.scale.value(1.0))))
 
     def refuse_private(self, placed: PlacedObservations) -> None:
-        """Raise `WorkflowError` where the numbers are those of the private records themselves."""
+        """Raise `WorkflowError` if the numbers are those of the private records."""
         counts = np.bincount(placed.index, minlength=self.values.size).astype(np.float64)
-        there = np.flatnonzero(counts)
-        if there.size >= FEWEST and (
-            _repeats(self.values[there], counts[there]) or _nowhere_else(self.values, counts)
+        occupied = np.flatnonzero(counts)
+        if occupied.size >= FEWEST and (
+            _repeats(self.values[occupied], counts[occupied]) or _nowhere_else(self.values, counts)
         ):
             raise WorkflowError(
                 "The population repeats the number of private records in each hexagon, and it is published: "
@@ -143,61 +148,66 @@ class Exposure:
 
 
 def even_exposure(domain: Domain, n: int) -> Exposure:
-    """What records are counted over where there is no population: n of them, spread evenly over the area."""
+    """Return the exposure without a population: n records, spread evenly over the area."""
     area = domain.areas
     return Exposure("area", "the area of each hexagon", n * area / area.sum(), n / float(area.sum()))
 
 
 def load_population(path: str, column: str, domain: Domain) -> Exposure:
-    """Read the public numbers that records are counted over, from `population_file` and `population_column`.
+    """Read the exposure of counts from `population_file` and `population_column`.
 
-    Raise `WorkflowError`, `GeoError` or `DataError` for a file without such numbers, or with none above 0.
+    Raise `WorkflowError`, `GeoError` or `DataError` for a file without such numbers, or without any
+    above 0.
     """
-    column, shown = column or "population", Path(path).name
+    column, file_name = column or "population", Path(path).name
     if Path(path).suffix.lower() != ".csv":
-        found = totals(document_of(path), domain, layer_name(path), column)
+        numbers = totals(document_of(path), domain, layer_name(path), column)
     elif _of_hexagons(path):
-        found = public_values(path, domain, column, summed=True)
+        numbers = public_values(path, domain, column, summed=True)
     else:
-        found = table_totals(path, domain, column)
-    if np.any(found < 0) or not np.any(found > 0):
-        wrong = "is negative" if np.any(found < 0) else "is 0 in every hexagon"
-        where = "somewhere in the area" if np.any(found < 0) else "of the area"
-        raise WorkflowError(f"The population of {shown} {wrong} {where}: name another file or column.")
-    if len(column) > LONGEST or len(shown) > LONGEST:
+        numbers = table_totals(path, domain, column)
+    if np.any(numbers < 0) or not np.any(numbers > 0):
+        wrong = "is negative" if np.any(numbers < 0) else "is 0 in every hexagon"
+        where = "somewhere in the area" if np.any(numbers < 0) else "of the area"
+        raise WorkflowError(f"The population of {file_name} {wrong} {where}: name another file or column.")
+    if len(column) > LONGEST or len(file_name) > LONGEST:
         raise WorkflowError(f"The names of a population and of its file have at most {LONGEST} characters.")
     return Exposure(
-        "population", f"{column}, a column of {shown}", np.maximum(found, LEAST * float(found.mean()))
+        "population", f"{column}, a column of {file_name}", np.maximum(numbers, LEAST * float(numbers.mean()))
     )
 
 
 def _of_hexagons(path: str) -> bool:
-    """Whether a table names its hexagons, and no places."""
+    """Whether a table identifies hexagons, and not places."""
     try:
         return bool(table_columns(path))
     except DomainError:
         return False
 
 
-def _repeats(column: Floats, own: Floats) -> bool:
-    """Whether numbers (k,) are those of the records (k,); a few common ones, 0 or 1, are alike by chance."""
-    same = np.isclose(column, own, rtol=1e-6, atol=0.0)
-    distinct = np.unique(np.round(own[same], 9)).size
-    ordered = _alike(_ranks(column), _ranks(own))  # a logarithm of them is a copy as well
+def _repeats(column: Floats, records: Floats) -> bool:
+    """Whether (k,) numbers repeat those of the records (k,); a few equal ones, 0 or 1, are
+    chance."""
+    same = np.isclose(column, records, rtol=1e-6, atol=0.0)
+    distinct = np.unique(np.round(records[same], 9)).size
+    ordered = _alike(_ranks(column), _ranks(records))  # a logarithm of them is also a copy
     return bool(
-        (same.mean() > REPEATED and distinct >= FEWEST) or max(_alike(column, own), ordered) >= COPIED
+        (same.mean() > REPEATED and distinct >= FEWEST) or max(_alike(column, records), ordered) >= COPIED
     )
 
 
-def _nowhere_else(people: Floats, own: Floats) -> bool:
-    """Whether people (N,) live in the hexagons of the records (N,) alone, in proportion to them."""
-    there = own > 0
-    each = people[there] / own[there]
-    return bool(np.ptp(each) <= 1e-6 * each.max() and np.all(people[~there] <= 0.1 * people[there].min()))
+def _nowhere_else(people: Floats, records: Floats) -> bool:
+    """Whether people (N,) live only in the hexagons of the records (N,), in proportion to them."""
+    occupied = records > 0
+    ratio = people[occupied] / records[occupied]
+    return bool(
+        np.ptp(ratio) <= 1e-6 * ratio.max() and np.all(people[~occupied] <= 0.1 * people[occupied].min())
+    )
 
 
 def _apart(column: Floats, occupied: NDArray[np.bool_]) -> bool:
-    """Whether the hexagons with records have the largest numbers of all, or the smallest: a distance does."""
+    """Whether hexagons with records have the largest or the smallest numbers, as a distance to them
+    has."""
     inside, outside = int(occupied.sum()), int((~occupied).sum())
     if min(inside, outside) < FEWEST:
         return False
@@ -206,16 +216,16 @@ def _apart(column: Floats, occupied: NDArray[np.bool_]) -> bool:
 
 
 def _ranks(column: Floats) -> Floats:
-    """(N,) ranks from 1; equal numbers share the mean of theirs."""
+    """Return (N,) ranks from 1; equal numbers share their mean rank."""
     return np.asarray(pd.Series(column).rank())
 
 
-def _alike(one: Floats, other: Floats) -> float:
-    """Size of the correlation of two columns, 0 where one is constant."""
-    one, other = one / max(float(np.abs(one).max()), 1e-300), other - other.mean()
-    one = one - one.mean()
-    size = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return abs(float(one @ other)) / size if size > 0 else 0.0
+def _alike(first: Floats, second: Floats) -> float:
+    """Return the size of the correlation of two columns, 0 if one is constant."""
+    first, second = first / max(float(np.abs(first).max()), 1e-300), second - second.mean()
+    first = first - first.mean()
+    size = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return abs(float(first @ second)) / size if size > 0 else 0.0
 
 
 def load_covariates(
@@ -226,59 +236,60 @@ def load_covariates(
     *,
     places_public: bool = False,
 ) -> Covariates | None:
-    """Read public numbers for every hexagon; None where no file is named.
+    """Read public numbers for every hexagon; return None without a file.
 
-    A layer of the private rows' places is refused, unless they are public. Raise `WorkflowError`, `GeoError`
-    or `DataError` for a file that gives no number for some hexagon, or the same for all.
+    Refuse a layer of the private rows' places, unless they are public. Raise `WorkflowError`,
+    `GeoError` or `DataError` for a file without a number for some hexagon, or with equal numbers
+    for all.
     """
     if not paths:
         return None
     names: list[str] = []
     origins: list[str] = []
     values: list[Floats] = []
-    given = [*columns] * len(paths) if len(columns) == 1 else [*columns] or [""] * len(paths)
-    for path, column in zip(paths, given, strict=True):
-        what, shown = layer_name(path), Path(path).name
+    column_names = [*columns] * len(paths) if len(columns) == 1 else [*columns] or [""] * len(paths)
+    for path, column in zip(paths, column_names, strict=True):
+        what, file_name = layer_name(path), Path(path).name
         if Path(path).suffix.lower() == ".csv":
             column = column or _only_column(path)
-            found, origin = public_values(path, domain, column), f"{column}, a column of {shown}"
+            numbers, origin = public_values(path, domain, column), f"{column}, a column of {file_name}"
         else:
             layer = own_layer(document_of(path), domain, what, column)
             if private is not None:
                 refuse_private_layers((layer,), private, places_public=places_public)
             if column:
-                found, origin = layer_numbers(layer, domain), f"{column}, a column of {shown}"
+                numbers, origin = layer_numbers(layer, domain), f"{column}, a column of {file_name}"
             else:
                 column = f"distance to {what}"
-                found, origin = (
+                numbers, origin = (
                     np.sqrt(distances(layer, domain)),
                     f"the square root of the {column} in metres",
                 )
-        if len(column) > LONGEST or len(shown) > LONGEST:
+        if len(column) > LONGEST or len(file_name) > LONGEST:
             raise WorkflowError(f"Names of covariates and their files have at most {LONGEST} characters.")
         if column in names:
             raise WorkflowError(f"Two covariates are called {column!r}: rename a column or a file.")
         try:
-            standardised(found[:, None])
+            standardised(numbers[:, None])
         except InvalidValue:
             raise WorkflowError(
                 f"The covariate {column!r} is the same in every hexagon of the area: leave it out."
             ) from None
         names.append(column)
         origins.append(origin)
-        values.append(found)
+        values.append(numbers)
     return Covariates(tuple(names), tuple(origins), np.column_stack(values))
 
 
 def _only_column(path: str) -> str:
-    """The one column of a table beside its hexagons."""
-    found = table_columns(path)
-    if len(found) != 1:
+    """Return the only column of a table apart from its hexagons."""
+    columns = table_columns(path)
+    if len(columns) != 1:
         raise WorkflowError(
-            f"{Path(path).name} has {len(found)} columns beside h3: name the one that is meant with "
+            f"{Path(path).name} has {len(columns)} columns beside h3: name the one that is meant with "
             "`covariate_columns`."
         )
-    return found[0]
+    return columns[0]
 
 
 FieldKind = Literal["limits", "public map"]
@@ -292,12 +303,14 @@ CLIP_QUANTILE = 0.9
 class BaselineField:
     """The public field to which the question is relative; finite, and positive under a ratio."""
 
-    field: Floats  # (N,) in the data's own unit
+    field: Floats  # (N,) in the unit of the data
     ratio: bool  # whether values are divided by it (log scale) or it is subtracted
     kind: FieldKind  # "limits" given in a file, or the "public map" of the reference data
-    origin: str  # where it comes from, in words
-    clip: float | None = None  # transformed units around a public map that hold 90 % of the reference records
-    places: NDArray[np.int64] | None = None  # (m,) cells of the m reference records behind a public map
+    origin: str  # its source, in words
+    # transformed units around a public map that cover 90 % of the reference
+    clip: float | None = None
+    # (m,) cells of the m reference records behind a public map
+    places: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if not np.all(np.isfinite(self.field)):
@@ -306,18 +319,21 @@ class BaselineField:
             raise WorkflowError("On the log scale every public value must be positive: correct the others.")
 
     def of(self, placed: PlacedObservations) -> PlacedObservations:
-        """The observations relative to the field at their cell: multiples of it, or the excess over it."""
-        there = self.field[placed.index]
-        return replace(placed, value=placed.value / there if self.ratio else placed.value - there)
+        """Return the observations relative to the field in their cell: as multiples, or as the
+        excess."""
+        public_values = self.field[placed.index]
+        return replace(
+            placed, value=placed.value / public_values if self.ratio else placed.value - public_values
+        )
 
     def unit(self, own: str) -> str:
-        """The unit of a relative value, in words."""
+        """Return the unit of a relative value, in words."""
         what = "the limit there" if self.kind == "limits" else "the public map"
         return f"times {what}" if self.ratio else f"{own} more than {what}".strip()
 
     @property
     def sentence(self) -> str:
-        """What the question is relative to, for a receipt."""
+        """A sentence about the public field for a receipt."""
         by = "divided by" if self.ratio else "less"
         return f"Every value is taken {by} a public field, which the bundle holds: {self.origin}."
 
@@ -325,9 +341,10 @@ class BaselineField:
 def relative_field(
     settings: ReleaseSettings, domain: Domain, lattice: Lattice, reference: PlacedObservations | None
 ) -> BaselineField | None:
-    """Return the field that the settings name, None where the question is about the values themselves.
+    """Return the field of the settings; None if the question is about absolute values.
 
-    Of the private records nothing enters. Raise `WorkflowError` for a file of limits that cannot be used.
+    The field does not depend on the private records. Raise `WorkflowError` for an unusable file of
+    limits.
     """
     if settings.limits is not None:
         try:
@@ -355,25 +372,27 @@ def _medians(scale: ResponseScale, placed: PlacedObservations) -> tuple[NDArray[
 def smooth_map(lattice: Lattice, cells: NDArray[np.int64], values: Floats) -> Floats:
     """Smooth public values, (k,) at k cells, in transformed units, to all N cells.
 
-    Of a few ranges and ridges take the one that best foretells left-out cells.
+    Choose among a few ranges and ridges by the error of prediction on left-out cells.
     """
     centre = float(np.median(values))
     reach = max(float(np.max(np.abs(values - centre))), 1e-9)
     unit = (values - centre) / reach
     fold = np.arange(cells.size) * 7919 % FOLDS
-    best, least = (RANGES[1], RIDGES[1]), np.inf
+    best, smallest = (RANGES[1], RIDGES[1]), np.inf
     if cells.size >= 2 * FOLDS:
         for steps in RANGES:
             prior = make_prior("car", lattice, steps * lattice.spacing)
             for ridge in RIDGES:
                 error = 0.0
                 for part in range(FOLDS):
-                    kept = fold != part
-                    records = CollapsedRecords(cells[kept], np.ones(int(kept.sum()), np.int64), unit[kept])
+                    training = fold != part
+                    records = CollapsedRecords(
+                        cells[training], np.ones(int(training.sum()), np.int64), unit[training]
+                    )
                     mean = fit(prior, records, ridge).mean
-                    error += float(np.square(unit[~kept] - mean[cells[~kept]]).sum())
-                if error < least:
-                    best, least = (steps, ridge), error
+                    error += float(np.square(unit[~training] - mean[cells[~training]]).sum())
+                if error < smallest:
+                    best, smallest = (steps, ridge), error
     prior = make_prior("car", lattice, best[0] * lattice.spacing)
     records = CollapsedRecords(cells, np.ones(cells.size, np.int64), unit)
     return np.asarray(centre + reach * fit(prior, records, best[1]).mean)

@@ -1,9 +1,10 @@
-"""The curator's store of tables that took long to read: rows of a large file, and the hexagons of these rows.
+"""The curator's cache of tables that are slow to read: rows of a large file, and the hexagons of
+these rows.
 
-Tables are signed Parquet files that only this user can read. A table is a function of the file's content and
-of what was said of it, and so is its name, which says nothing of them without the store's own key. What was
-changed by another hand or damaged is not read; the oldest tables make room for new ones. Files that a person
-uploaded are the session's and are never kept.
+Tables are signed Parquet files that only this user can read. A table and its name are functions of
+the file's content and its settings; the name reveals nothing about them without the store's key.
+The store does not read a table that was changed or damaged, and removes the oldest tables to make
+room. Uploaded files belong to their session and are never stored.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from data_loaders import LoadReport, Observations
-from data_loaders.files.blocks import STRIDE, Spool, strides
+from data_loaders.files.spool import STRIDE, Spool, strides
 from data_loaders.observations import COLUMNS
 from data_loaders.repeats import are_dropped
 from geo import Domain
@@ -35,19 +36,21 @@ from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.version import VERSION
 
 LARGE = 64 << 20
-"""Bytes of a file from which its rows are kept; a smaller one is read again in a second or two."""
+"""The size in bytes from which the rows of a file are stored; reading a smaller one takes a second
+or two."""
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".zip")
-"""Files that hold all there is to read: others, like .shp, lie beside files that belong to them."""
+"""Files that are complete on their own; others, such as .shp, have companion files."""
 
 OWN_LOADERS = ("price-paid", "sensor-table")
-"""What these read is a function of the file, its postcodes and the settings; of others that is not known."""
+"""The loaders whose rows depend only on the file, its postcodes and the settings; others may
+differ."""
 
 UPLOADS = "hexcursion-uploads-"
-"""How the folders of uploaded files begin."""
+"""The start of the names of folders with uploaded files."""
 
-FORMAT = f"5 of {VERSION}"
-"""Another version of the program may read a file otherwise."""
+FORMAT = f"6 of {VERSION}"
+"""The format of tables, with the version, since another version may read a file differently."""
 
 _ABOUT = ("crs", "unit", "kind", "title", "generated", "owner_word")
 _KNOWN: WeakKeyDictionary[Observations, str] = WeakKeyDictionary()
@@ -58,15 +61,15 @@ Rows: TypeAlias = "tuple[Observations, LoadReport]"
 def read_or_remembered(
     source: SourceSettings, unit: str, owner: str | None, read: Callable[[], Rows]
 ) -> Rows:
-    """Return the rows of a source and the report: from the store, otherwise by `read`, and then kept."""
+    """Return the rows of a source and the report, from the store or by `read`, and store them."""
     if not is_kept(source):
         return read()
     name = name_of("rows", FORMAT, _facts(source), unit, owner, are_dropped())
     if name is None:
         return read()
-    found = find_table(name)
-    if found is not None:
-        rows = _rows(*found)
+    table = find_table(name)
+    if table is not None:
+        rows = _rows(*table)
     else:
         rows = read()
         keep_table(name, _columns(rows[0]), _about(*rows))
@@ -75,7 +78,7 @@ def read_or_remembered(
 
 
 def is_kept(source: SourceSettings) -> bool:
-    """Whether the rows of a source are kept: those of a large file of the curator's own."""
+    """Whether the rows of a source are stored: only those of a large file of the curator."""
     path = Path(source.path)
     if source.read_by.name not in OWN_LOADERS or path.suffix.lower() not in SUFFIXES:
         return False
@@ -90,7 +93,8 @@ def is_kept(source: SourceSettings) -> bool:
 def cells_or_remembered(
     observations: Observations, domain: Domain, locate: Callable[[], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Return each row's position in the cell array, (n,), -1 outside: from the store, else by `locate`."""
+    """Return each row's position in the cell array, (n,), -1 outside, from the store or by
+    `locate`."""
     rows = _KNOWN.get(observations)
     if rows is None:
         return locate()
@@ -98,37 +102,37 @@ def cells_or_remembered(
     name = name_of("cells", FORMAT, rows, cells)
     if name is None:
         return locate()
-    found = find_table(name)
-    if found is not None:
-        return found[0]["cell"]
+    table = find_table(name)
+    if table is not None:
+        return table[0]["cell"]
     index = locate()
     keep_table(name, {"cell": index}, {})
     return index
 
 
 def _facts(source: SourceSettings) -> dict[str, Any]:
-    """What the rows are a function of: the content of the files, and everything that is said of them."""
-    stated = asdict(source) | {"path": Path(source.path).name, "loader": source.read_by.name}
+    """Return the facts that determine the rows: the content of the files, and their settings."""
+    settings = asdict(source) | {"path": Path(source.path).name, "loader": source.read_by.name}
     files = [source.path, *([source.postcodes] if source.postcodes else [])]
-    return {"said": stated, "files": [file_fingerprint(Path(path)) for path in files]}
+    return {"said": settings, "files": [file_fingerprint(Path(path)) for path in files]}
 
 
 def file_fingerprint(path: Path) -> str:
-    """SHA-256 of a file's content, or of all files of a folder with their places in it; "" for none."""
+    """Return the SHA-256 of a file, or of all files in a folder with their paths; "" if missing."""
     if not os.path.exists(path):
         return ""
     digest = hashlib.sha256()
-    for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if each.is_file():
-            with each.open("rb") as file:
+    for member in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if member.is_file():
+            with member.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").digest()
-            digest.update(str(each.relative_to(path)).encode() + b"\0" + content)
+            digest.update(str(member.relative_to(path)).encode() + b"\0" + content)
     return digest.hexdigest()
 
 
 def _columns(observations: Observations) -> dict[str, NDArray[Any]]:
-    given = {name: getattr(observations, name) for name in COLUMNS}
-    return {name: column for name, column in given.items() if column is not None}
+    columns = {name: getattr(observations, name) for name in COLUMNS}
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 def _about(observations: Observations, report: LoadReport) -> dict[str, Any]:
@@ -139,18 +143,20 @@ def _about(observations: Observations, report: LoadReport) -> dict[str, Any]:
 def _rows(columns: dict[str, NDArray[Any]], about: dict[str, Any]) -> Rows:
     entry = about["report"]
     dropped = tuple((reason, count) for reason, count in entry["dropped"])
-    report = LoadReport(entry["source"], entry["rows_read"], entry["kept"], dropped, tuple(entry["notes"]))
-    given: dict[str, Any] = {**columns, **{name: about[name] for name in _ABOUT}}
-    return Observations(**given, attribution=tuple(about["attribution"])), report
+    report = LoadReport(
+        entry["source"], entry["rows_read"], entry["kept"], dropped, tuple(entry["notes"]), entry["filtered"]
+    )
+    fields: dict[str, Any] = {**columns, **{name: about[name] for name in _ABOUT}}
+    return Observations(**fields, attribution=tuple(about["attribution"])), report
 
 
 FOLDER = "read-before"
 KEY_NAME = "store.key"
 SWITCH = "HEXCURSION_READ_BEFORE"
-"""Environment variable: `off` keeps no tables and reads none."""
+"""The environment variable that switches the store off with the value `off`."""
 
 MOST_BYTES = 20 << 30
-"""Bytes of all tables together; the complete Price Paid file takes about 1.5 GB."""
+"""The size of all tables together in bytes; the complete Price Paid file takes about 1.5 GB."""
 
 Table: TypeAlias = "tuple[dict[str, NDArray[Any]], dict[str, Any]]"
 """Columns and facts."""
@@ -160,21 +166,21 @@ _MAC_LETTERS = 64
 
 
 def is_on() -> bool:
-    """Whether tables are kept at all."""
+    """Whether the store is switched on."""
     return os.environ.get(SWITCH, "").strip().lower() != "off"
 
 
 def name_of(*facts: Any) -> str | None:
-    """Return the table's name (64 hexadecimal digits) for these plain facts.
+    """Return the table's name (64 hexadecimal digits) for these plain facts; None without a store.
 
-    None where there can be no store. Without the store's key it tells nothing of the facts.
+    Without the store's key the name reveals nothing about the facts.
     """
     key = _key() if is_on() else None
     return None if key is None else key.mac("name", json.dumps(facts, sort_keys=True, default=str).encode())
 
 
 def keep_table(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
-    """Store (n,) columns and plain facts; where that fails (a full disk) nothing is stored."""
+    """Store (n,) columns and plain facts; after a failure (a full disk) nothing is stored."""
     key = _key()
     if key is None:
         return
@@ -184,8 +190,8 @@ def keep_table(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[st
         with os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
             _write(file, columns, facts)
             file.flush()
-            with pa.memory_map(str(draft)) as written:
-                mac = _mac(key, name, written.read_buffer())
+            with pa.memory_map(str(draft)) as mapping:
+                mac = _mac(key, name, mapping.read_buffer())
             file.write(mac)
         _make_room(draft.stat().st_size)
         draft.replace(place)
@@ -195,9 +201,9 @@ def keep_table(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[st
 
 
 def find_table(name: str) -> Table | None:
-    """Read a table back, its columns read-only and long ones on disk; None where there is none.
+    """Read a table, with read-only columns and long ones on disk; None if there is no such table.
 
-    A table that this store did not write as it is now is removed.
+    Remove a table that differs from what this store wrote.
     """
     key = _key()
     if key is None:
@@ -205,10 +211,10 @@ def find_table(name: str) -> Table | None:
     place = _folder() / f"{name}.parquet"
     try:
         with pa.memory_map(str(place)) as file:
-            found = _read(key, name, file)
-        if found is not None:
-            os.utime(place)  # used last: the last to make room
-            return found
+            table = _read(key, name, file)
+        if table is not None:
+            os.utime(place)  # the most recently used table is removed last
+            return table
         place.unlink()
     except (OSError, pa.ArrowException, ValueError, KeyError):
         with suppress(OSError):
@@ -220,7 +226,8 @@ def _write(file: IO[bytes], columns: Mapping[str, NDArray[Any]], facts: Mapping[
     fields = [pa.field(name, _arrow_type(column.dtype)) for name, column in columns.items()]
     schema = pa.schema(fields, metadata={_FACTS: json.dumps(dict(facts)).encode()})
     size = len(next(iter(columns.values())))
-    # No dictionaries: few prices or identifiers repeat, and to find that out takes most of the time.
+    # No dictionaries: few prices or identifiers repeat, and building dictionaries takes most of the
+    # time.
     with pq.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer:
         for rows in strides(size):
             parts = [_to_arrow(column[rows]) for column in columns.values()]
@@ -233,15 +240,15 @@ def _read(
     size = file.size() - _MAC_LETTERS
     if size < 0:
         return None
-    content, written = file.read_buffer(size), file.read()
-    if not hmac.compare_digest(written, _mac(key, name, content)):
+    content, signature = file.read_buffer(size), file.read()
+    if not hmac.compare_digest(signature, _mac(key, name, content)):
         return None
     with pq.ParquetFile(pa.BufferReader(content)) as table:
         facts = json.loads(table.schema_arrow.metadata[_FACTS])
         spool = Spool()
         for batch in table.iter_batches(batch_size=STRIDE):
-            spool.add(**{each: _to_numpy(batch.column(each)) for each in batch.schema.names})
-        return {each: spool.array(each) for each in table.schema_arrow.names}, facts
+            spool.add(**{column: _to_numpy(batch.column(column)) for column in batch.schema.names})
+        return {column: spool.array(column) for column in table.schema_arrow.names}, facts
 
 
 def _arrow_type(kind: np.dtype[Any]) -> Any:
@@ -267,7 +274,7 @@ def _to_numpy(column: Any) -> NDArray[Any]:
 
 
 def _mac(key: LedgerKey, name: str, content: pa.Buffer) -> bytes:
-    """The signature of a table's file under its name."""
+    """Return the signature of a table's file under its name."""
     return key.mac(f"table {name}", hashlib.sha256(content).digest()).encode()
 
 
@@ -276,7 +283,7 @@ def _folder() -> Path:
 
 
 def _key() -> LedgerKey | None:
-    """The store's key, made at first; None where this user cannot have one."""
+    """Return the store's key, creating it first; None if this user cannot have one."""
     try:
         private_directory(home())
         create_key(_folder() / KEY_NAME)
@@ -285,12 +292,12 @@ def _key() -> LedgerKey | None:
         return None
 
 
-def _make_room(wanted: int) -> None:
-    """Remove the tables that were used longest ago until so many bytes fit."""
-    tables = [(each.stat().st_mtime, each.stat().st_size, each) for each in _folder().glob("*.parquet")]
-    total = wanted + sum(size for _, size, _ in tables)
-    for _, size, each in sorted(tables):
+def _make_room(draft_size: int) -> None:
+    """Remove the least recently used tables until `draft_size` bytes fit."""
+    tables = [(path.stat().st_mtime, path.stat().st_size, path) for path in _folder().glob("*.parquet")]
+    total = draft_size + sum(size for _, size, _ in tables)
+    for _, size, path in sorted(tables):
         if total <= MOST_BYTES:
             return
-        each.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         total -= size

@@ -1,4 +1,4 @@
-"""Rows in their hexagons, and records in response units."""
+"""Rows placed in hexagons, and records in response units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data_loaders import Observations
 from data_loaders.columns.coordinates import rounded_to
-from data_loaders.files.blocks import Column, chosen, strides
+from data_loaders.files.spool import Column, chosen, strides
 from dpgp_core.mechanisms.design import Unit
 from dpgp_core.posterior.records import CollapsedRecords
 from geo import Domain, is_lonlat, outside_reason, to_lonlat
@@ -22,36 +22,39 @@ from hexcursion.project.response import ResponseScale
 
 Floats = NDArray[np.float64]
 KNOWN_PLACES = 4 << 20
-"""Different places whose cells are remembered while a column of rows is gone through."""
+"""The number of distinct places whose cells are cached in a loop over rows."""
 GROUP = 4 << 20
-"""Rows whose medians are taken at a time."""
+"""Rows per step in the computation of medians."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlacedObservations:
-    """Observations that lie inside the domain: their cell and value, private to the curator."""
+    """Observations inside the domain, with cell and value; private to the curator."""
 
     index: NDArray[np.int64]  # (n,) positions in the domain's cell array
-    value: Floats  # (n,) values in the data's own unit
-    read: int  # rows the loader kept; `outside` of them lie outside the domain
+    value: Floats  # (n,) values in the unit of the data
+    read: int  # rows the loader kept; `outside` of them are outside the domain
     outside: int
-    year: NDArray[np.int64] | None = None  # (n,) calendar years, None where a row's time is not known
-    sure: float | None = None  # mean probability that a row is in its hexagon; None for exact places
+    # (n,) calendar years, None if the time of a row is unknown
+    year: NDArray[np.int64] | None = None
+    # mean probability that a row is in its hexagon; None for exact places
+    sure: float | None = None
 
     def part(self, kept: NDArray[np.bool_]) -> PlacedObservations:
-        """Return those of the n observations that the mask `kept`, (n,), marks."""
+        """Return the observations in the (n,) mask `kept`."""
         year = None if self.year is None else self.year[kept]
         return PlacedObservations(self.index[kept], self.value[kept], int(kept.sum()), 0, year, self.sure)
 
 
 def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
-    """Return each row's position in the cell array, (n,), -1 outside, the likeliest where noise is known.
+    """Return each row's position in the cell array, (n,), -1 outside, and that cell's probability,
+    (n,).
 
-    And that cell's probability, (n,); None where places are exact.
+    Places with known noise get their likeliest cell. The probability is None for exact places.
     """
     if observations.place_sd is None:
         return cells_or_remembered(observations, domain, lambda: _cells(observations, domain)), None
-    # Each place is looked up once: where places are known to a number of metres, many rows share one.
+    # Look up each place once: with places known to a number of metres, many rows share one.
     rows = np.column_stack([observations.x, observations.y, observations.place_sd])
     places, back = np.unique(rows, axis=0, return_inverse=True)
     longitude, latitude = to_lonlat(places[:, 0], places[:, 1], observations.crs)
@@ -60,9 +63,10 @@ def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int6
 
 
 def places_in_words(metres: float, domain: Domain) -> str:
-    """Say how sure every place is, `metres` of standard deviation per axis, and what hexagons can show.
+    """State the uncertainty of all places, `metres` of standard deviation per axis, and sensible
+    hexagons.
 
-    The finest sensible ones are at least four standard deviations wide. All of it is public.
+    The finest sensible hexagons are at least four standard deviations wide. The sentence is public.
     """
     fits = finest_sensible(metres)
     enough = (
@@ -78,17 +82,20 @@ def places_in_words(metres: float, domain: Domain) -> str:
 
 
 def finest_sensible(metres: float) -> int:
-    """The finest H3 resolution whose hexagons are at least four times `metres` wide; 0 where none is."""
-    return max((one for one in range(16) if average_spacing(one) >= 4.0 * metres), default=0)
+    """Return the finest H3 resolution with hexagons at least four times `metres` wide, 0 at
+    least."""
+    return max(
+        (resolution for resolution in range(16) if average_spacing(resolution) >= 4.0 * metres), default=0
+    )
 
 
 def rounding_note(observations: Observations, domain: Domain) -> str:
-    """Say where places are rounded to more than a hexagon of the domain; "" where they are not."""
+    """Warn if places are rounded to more than a hexagon of the domain; otherwise return ""."""
     crs = observations.crs
     metres = rounded_to(observations.x, observations.y, degrees=is_lonlat(crs))
     if observations.place_sd is not None or metres is None or metres <= domain.spacing:
         return ""
-    deviation = metres / math.sqrt(12.0)  # of what is equally likely anywhere within
+    deviation = metres / math.sqrt(12.0)  # of the uniform law within the rounding
     return (
         f"Places are rounded to about {metres:,.0f} metres, more than hexagons of resolution "
         f"{domain.resolution} are wide ({domain.spacing:,.0f}): say so with `place_sd` (--place-sd "
@@ -97,30 +104,34 @@ def rounding_note(observations: Observations, domain: Domain) -> str:
 
 
 def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:
-    """(n,) the cell of each observation, -1 outside: each place is looked up once, or once a stride."""
+    """Return the (n,) cells of observations, -1 outside, looking up each place once, or once a
+    stride."""
     index = Column()
     if observations.spot is not None:
         of_spot = _cells_of_spots(observations, observations.spot, domain)
         for rows in strides(observations.size):
             index.add(of_spot[observations.spot[rows]])
         return index.array("i8")
-    known, cells = pd.Index(np.empty(0, np.complex128)), np.empty(0, np.int64)
+    cached_places, cells = pd.Index(np.empty(0, np.complex128)), np.empty(0, np.int64)
     for rows in strides(observations.size):
         back, places = pd.factorize(observations.x[rows] + 1j * observations.y[rows])
-        at = known.get_indexer(places)  # many rows have one postcode or sensor
+        at = cached_places.get_indexer(places)  # many rows have one postcode or sensor
         new = at < 0
-        found = np.empty(places.size, np.int64)
-        found[~new] = cells[at[~new]]
+        place_cells = np.empty(places.size, np.int64)
+        place_cells[~new] = cells[at[~new]]
         lonlat = to_lonlat(places[new].real, places[new].imag, observations.crs)
-        found[new] = domain.locate(*lonlat)
-        index.add(found[back])
-        if new.any() and known.size < KNOWN_PLACES:
-            known, cells = known.append(pd.Index(places[new])), np.append(cells, found[new])
+        place_cells[new] = domain.locate(*lonlat)
+        index.add(place_cells[back])
+        if new.any() and cached_places.size < KNOWN_PLACES:
+            cached_places, cells = (
+                cached_places.append(pd.Index(places[new])),
+                np.append(cells, place_cells[new]),
+            )
     return index.array("i8")
 
 
 def _cells_of_spots(observations: Observations, spot: NDArray[np.int32], domain: Domain) -> NDArray[np.int64]:
-    """The cell of each spot by its number, -1 outside and where no row has it."""
+    """Return the cell of each spot by its number, -1 outside and for numbers without rows."""
     row = np.full(1 + max(int(spot[rows].max()) for rows in strides(spot.size)), -1)
     for rows in strides(spot.size):
         row[spot[rows]] = np.arange(rows.start, rows.stop)
@@ -131,20 +142,20 @@ def _cells_of_spots(observations: Observations, spot: NDArray[np.int32], domain:
 
 
 def place(observations: Observations, domain: Domain) -> PlacedObservations:
-    """Find each observation's cell; rows outside the domain are dropped and counted.
+    """Find each observation's cell; drop and count rows outside the domain.
 
-    Under known noise that is the likeliest hexagon: a function of the row alone. Raise `WorkflowError` if
-    none is inside; it says whether swapped coordinates explain that.
+    With known noise the cell is the likeliest hexagon, a function of the row alone. Raise
+    `WorkflowError` if no row is inside, and state whether swapped coordinates explain this.
     """
     index, sure = located(observations, domain)
     inside = np.asarray(index >= 0)
     if not inside.any():
         reason = outside_reason(observations.x, observations.y, observations.crs, domain)
         raise WorkflowError(f"All observations lie outside the domain. {reason}")
-    kept = chosen({"index": index, "value": observations.value}, inside)
+    columns = chosen({"index": index, "value": observations.value}, inside)
     return PlacedObservations(
-        kept["index"],
-        kept["value"],
+        columns["index"],
+        columns["value"],
         int(index.size),
         int((~inside).sum()),
         _years(observations, inside),
@@ -173,36 +184,48 @@ def bin_records(
 ) -> CollapsedRecords:
     """Collapse placed observations to records in response units.
 
-    Point record: each observation, moved to its cell centre, is a record. Cell record: the median value of
-    each non-empty cell is one record (paper, appendix D.2). `prior_mean` (N,), in response units, is public
-    and subtracted first; the clip bound applies to the residual. Answers of yes and no are released as they
-    are, -1 and 1: their reading starts from it. With `own`, a public scale, values beyond its clip bound are
-    moved to it before.
+    Point record: each observation, moved to its cell centre, is a record. Cell record: the median
+    value of each non-empty cell is one record (paper, appendix D.2). First subtract the public
+    `prior_mean` (N,), in response units; the clip bound applies to the residual. Answers of yes and
+    no stay -1 and 1, since their reading starts from the prior mean. With `own`, a public scale,
+    first limit values to its clip bound.
     """
+    return CollapsedRecords.from_records(*responses_of(placed, response, unit, prior_mean, own))
+
+
+def responses_of(
+    placed: PlacedObservations,
+    response: ResponseScale,
+    unit: Unit,
+    prior_mean: Floats | None = None,
+    own: ResponseScale | None = None,
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return cell and response, in [-1, 1], of each record, (n,) each. Arguments as for `bin_records`."""
     value, index = placed.value, placed.index
     if unit == "cell":
         index, value = cell_medians(placed)
     raw = response.forward(value if own is None else own.cut(value))
     if prior_mean is not None and response.transform != "probit":
         raw = raw - prior_mean[index]
-    return CollapsedRecords.from_records(index, np.clip(raw, -1.0, 1.0))
+    return index, np.clip(raw, -1.0, 1.0)
 
 
 def public_n(placed: PlacedObservations, unit: Unit) -> int:
-    """The number of records of a unit of protection; of private data it is public under "replace-one"."""
+    """Return the number of records of a unit of protection, which is public under "replace-one"."""
     return int(np.unique(placed.index).size if unit == "cell" else placed.index.size)
 
 
 def public_places(placed: PlacedObservations) -> NDArray[np.int64]:
-    """(n,) cells of the records, ascending: which cells hold how many, and not in which order rows came.
+    """Return the (n,) cells of the records, ascending, without the order of the rows.
 
-    Whatever is dealt to public places goes by this order. That of the rows may tell their values.
+    Values are assigned to public places in this order, since the order of the rows may reveal
+    values.
     """
     return np.sort(placed.index)
 
 
 def cell_shares(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
-    """Return the non-empty cells, (k,), ascending, and the per cent of yes among their answers, (k,)."""
+    """Return the non-empty cells, (k,), ascending, and their shares of yes in per cent, (k,)."""
     count = np.bincount(placed.index)
     total = np.bincount(placed.index, weights=placed.value)
     cells = np.flatnonzero(count)
@@ -210,9 +233,10 @@ def cell_shares(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
 
 
 def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
-    """Return the non-empty cells, (k,), ascending, and the median value in each, (k,), in the data's unit.
+    """Return the non-empty cells, (k,), ascending, and their median values, (k,), in the data's
+    unit.
 
-    Of so many whole cells at a time as have `GROUP` rows together: more only where one cell has.
+    Work on groups of whole cells with about `GROUP` rows; a larger cell is a group.
     """
     size = 1 + int(max((placed.index[rows].max() for rows in strides(placed.index.size)), default=-1))
     count = np.zeros(size, dtype=np.int64)
@@ -222,12 +246,12 @@ def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]
     medians = [np.empty(0)]
     for number in np.unique(group[count > 0]):
         first, end = np.searchsorted(group, [number, number + 1])
-        chosen = [
+        masks = [
             (placed.index[rows] >= first) & (placed.index[rows] < end) for rows in strides(placed.index.size)
         ]
         index, value = (
             np.concatenate(
-                [column[rows][mine] for rows, mine in zip(strides(column.size), chosen, strict=True)]
+                [column[rows][mine] for rows, mine in zip(strides(column.size), masks, strict=True)]
             )
             for column in (placed.index, placed.value)
         )

@@ -1,4 +1,4 @@
-"""The response scale: the public map between the data's own unit and responses in [-1, 1]."""
+"""The response scale: the public map between the unit of the data and responses in [-1, 1]."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from hexcursion.settings.names import Transform
 
 
 def tidy(number: float, places: int = 4) -> float:
-    """A scale's number with so many decimals, or with so many digits where it is too small for those."""
+    """Round a scale's number to `places` decimals, or to as many digits if it is too small for
+    those."""
     if abs(number) >= 10.0 ** (1 - places):
         return round(number, places)
     return float(f"{number:.{places}g}")
 
 
 FARTHEST = 3.0
-"""Probits of shares lie within so many deviations: from .13 to 99.87 per cent."""
+"""The largest size of a probit of a share, in deviations: from .13 to 99.87 per cent."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a yes is: a value above a limit, or a 1 in the data."""
+    """The definition of a yes: a value above a limit, or a 1 in the data."""
 
     yes: str  # in words, such as "arsenic above 50 ug/l"
-    yes_above: float | None  # the limit in the values' own unit, None where answers are 1 and 0
+    yes_above: float | None  # the limit in the unit of the values, None for answers of 1 and 0
 
     def block(self) -> dict[str, Any]:
-        """The member `answers` of a statement's subject."""
+        """Return the member `answers` of a statement's subject."""
         return {"yes": self.yes, "yes_above": self.yes_above}
 
     def of(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,16 +53,16 @@ class Answers:
 
 @dataclass(frozen=True)
 class ResponseScale:
-    """Public map between the data's own unit and responses: clip((transform(value) - centre) / clip, -1, 1).
+    """The public map from values to responses: clip((transform(value) - centre) / clip, -1, 1).
 
-    Raise `InvalidValue` for an unknown transform, a centre that is not finite, and a clip bound
-    that is not positive and finite.
+    Raise `InvalidValue` for an unknown transform, an infinite centre, and a clip bound that is not
+    positive and finite.
     """
 
     transform: Transform | Literal["probit"]  # "probit" is for shares in per cent
     centre: float  # public, in transformed units
     clip: float  # public, in transformed units, positive
-    origin: str  # where they came from, in words
+    origin: str  # of centre and clip, in words
 
     def __post_init__(self) -> None:
         if self.transform not in ("log", "identity", "probit"):
@@ -90,10 +91,12 @@ class ResponseScale:
         return np.clip(self.forward(value), -1.0, 1.0)
 
     def cut(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values of any shape, none further from the centre than the clip bound; answers as they are.
+        """Return values of any shape, limited to the clip bound around the centre; answers
+        unchanged.
 
-        The map without privacy cuts records so; what starts from a public map does the same before it cuts
-        residuals. Raise as `forward`: a price of -5 is a slip and no low price.
+        The map without privacy limits records in this way; a release from a public map does the
+        same before it limits residuals. Raise as `forward`: a price of -5 is a slip and not a low
+        price.
         """
         if self.transform == "probit":
             return value
@@ -109,7 +112,8 @@ class ResponseScale:
         return np.exp(raw) if self.transform == "log" else raw
 
     def field_of(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return mean responses, (N,), as field values, the same but for answers: inverse of `seen`."""
+        """Return mean responses, (N,), as field values: the inverse of `seen`, the identity without
+        answers."""
         if self.transform != "probit":
             return mean
         return np.asarray(self.forward(50.0 * (1.0 + np.clip(mean, -1.0, 1.0))))
@@ -117,7 +121,7 @@ class ResponseScale:
     def seen(self, level: float) -> float:
         """Return the mean response at a level of the field (response units).
 
-        Answers, -1 and 1, average its share.
+        Answers, -1 and 1, have the mean of their share.
         """
         if self.transform != "probit":
             return level

@@ -1,10 +1,10 @@
-"""Simulated stand-ins for reference data: fields and records that nobody's data have touched."""
+"""Simulated stand-ins for reference data: fields and records that depend on no person's data."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,41 +16,36 @@ from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.counts import UNEVEN
 from dpgp_core.spectral.prior import SHARE, standardised
+from hexcursion.project.model import Loaded, WorldModel
 from hexcursion.project.public_numbers import Exposure
-from hexcursion.project.records import PlacedObservations
+from hexcursion.project.records import PlacedObservations, public_n, public_places
 from hexcursion.project.response import ResponseScale
 from hexcursion.settings.model import ReleaseSettings
 
 SIMULATION_SEED = 20260617
 WORLD_RANGES = (4.0, 8.0, 16.0)  # of simulated fields, in spacings of the hexagons
-WORLD_SHARES = (0.5, 0.25, 0.8)  # of the variance of the values that belongs to the field, not to one record
+WORLD_SHARES = (0.5, 0.25, 0.8)  # of the field in the variance of the values
 WORLD_SPREADS = (0.4, 0.65)  # standard deviation of the values, in clip bounds
-WORLD_COMMON = 0.3  # of the field's variance that moves the whole map: nobody knows how far from the centre
-WORLDS = 9  # in which designs are searched where there are no reference data
-JUDGED_WORLDS = 2 * WORLDS  # in which one fixed design is judged: these and their mirror images
+# share of the field's variance in the mean of the map, whose distance is unknown
+WORLD_COMMON = 0.3
+WORLDS = 9  # for a search without reference data
+JUDGED_WORLDS = 2 * WORLDS  # for judging one fixed design: these and their mirror images
 QUICK_WORLDS = 3
 WORLD_MEANS = (4, 6, 2, 0, 5, 7, 8, 1, 3)
-"""Ninth of the law of the mean, of each world: every range and every share has one of each third."""
-ASKED = 0.5  # of the way from even odds to the asked share: there simulated shares of yes have their centre
-SIMULATED_CROWDS = 5.0  # clusters of simulated records: so many of them fit across the area
+"""The ninth of the law of the mean for each world: every range and every share has one of each
+third."""
+# the centre of simulated shares of yes, as a part of the way from even odds to the question's
+ASKED = 0.5
+SIMULATED_CROWDS = 5.0  # number of clusters of simulated records across the area
 
 
 SPREADS_OF_COUNTS = {"population": (0.35, 0.65), "area": (0.8, 1.4)}  # of the logarithm of a rate
 SPREADS_OF_ANSWERS = (0.8, 1.4)  # standard deviation of the probit of the share of yes
-IDLE = 3  # of so many simulated fields one does not depend on public columns
-
-
-@dataclass(frozen=True)
-class WorldModel:
-    """The law behind one simulated world."""
-
-    lengthscale: float  # range of the field, metres
-    spread: float  # standard deviation of the field, in clip bounds
-    scatter: float  # of a record around it, in clip bounds
+IDLE = 3  # one of this number of simulated fields does not depend on public columns
 
 
 def world_model(spacing: float, number: int) -> WorldModel:
-    """The law of one of the simulated worlds (from 0), which have all ranges and shares in turn.
+    """Return the law of a simulated world (from 0); the worlds have all ranges and shares in turn.
 
     `spacing` of the hexagons is in metres.
 
@@ -66,9 +61,9 @@ def world_model(spacing: float, number: int) -> WorldModel:
 
 
 def simulated_worlds(settings: ReleaseSettings, fixed: bool) -> int:
-    """In how many worlds designs are searched, or one fixed design is judged.
+    """Return the number of worlds for a search, or for judging one fixed design.
 
-    Counts have no free mean, which mirror images would balance, and take long to read.
+    Counts have no free mean that mirror images would balance, and their reading is slow.
     """
     if settings.quick:
         return QUICK_WORLDS
@@ -85,23 +80,27 @@ def simulate_reference(
     prior_of: Callable[[str, float], Prior] | None = None,
     columns: NDArray[np.float64] | None = None,
     exposure: Exposure | None = None,
+    law: WorldModel | None = None,
 ) -> PlacedObservations:
     """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
 
-    Public by construction: only the domain, the response scale, the public number of records and public
-    places, (m,) cells, enter. For the unit "cell" each of the n records has another cell. Field `number`
-    has the range, spread and scatter of `world_model`. The means of nine fields are one from each ninth of
-    their law, and the next nine mirror them about the centre, with the other spread, or many would lie on one
-    side by luck. The centre of answers lies between even odds and the share that is asked for. Places come in
-    clusters, as unevenly as the reading believes, or from the field itself where records are counted over an
-    exposure. Public columns, (N, k), explain a part of two fields of three: nobody knows whether they matter.
-    `prior_of` makes the lattice's priors by name and lengthscale (metres), or has kept them.
+    The result is public by construction: it depends only on the domain, the response scale, the
+    public number of records, public places, (m,) cells, and a `law` that was paid for. For the unit
+    "cell" each of the n records has a different cell. Field `number` has the range, spread and scatter
+    of `world_model`.
+    The means of nine fields come from the nine ninths of their law, and the next nine mirror them
+    about the centre, with the other spread, because otherwise many could be on one side by chance.
+    The centre of answers is between even odds and the share in the question. Places come in
+    clusters, as uneven as the reading assumes, or from the field if records are counted over an
+    exposure. Public columns, (N, k), explain a part of two fields of three, since their relevance
+    is unknown. `prior_of` returns the lattice's priors by name and lengthscale (metres), and may
+    cache them.
     """
     prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
     sign, centre = (-1.0 if number // WORLDS % 2 else 1.0), 0.0
     entropy = SimulationEntropy(SIMULATION_SEED + number - (WORLDS if sign < 0 else 0))
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
-    law = world_model(lattice.spacing, number)
+    law = law or world_model(lattice.spacing, number)
     if settings.values == "yes-no":
         law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
         centre = ASKED * float(response.forward(settings.threshold))
@@ -114,7 +113,7 @@ def simulate_reference(
     density = np.exp(np.sqrt(np.log1p(UNEVEN)) * crowd.colour(entropy.normal((crowd.white_size, 1)))[:, 0])
     if places is not None:
         index = np.unique(places) if settings.unit == "cell" else places
-    elif settings.unit == "cell":  # one record a cell, likelier where many are
+    elif settings.unit == "cell":  # one record per cell, with a higher probability in dense cells
         wait = -np.log(np.maximum(entropy.uniform(lattice.size), 1e-300)) / density
         index = np.argsort(wait, kind="stable")[:n].astype(np.int64)
     else:
@@ -123,10 +122,10 @@ def simulate_reference(
     place = (WORLD_MEANS[number % WORLDS] + float(entropy.uniform(1)[0])) / WORLDS
     mean = law.spread * math.sqrt(WORLD_COMMON) * float(ndtri(place))
     if columns is not None and number % IDLE:
-        each = law.spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
-        field = field + standardised(columns) @ (each * entropy.normal(columns.shape[1]))
-    drawn = centre + sign * (mean + field[index] + law.scatter * entropy.normal(index.size))
-    value = np.where(drawn > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(drawn)
+        deviation = law.spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
+        field = field + standardised(columns) @ (deviation * entropy.normal(columns.shape[1]))
+    responses = centre + sign * (mean + field[index] + law.scatter * entropy.normal(index.size))
+    value = np.where(responses > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(responses)
     return PlacedObservations(index, value, index.size, 0)
 
 
@@ -139,13 +138,26 @@ def _counted(
     prior: Prior,
     columns: NDArray[np.float64] | None,
 ) -> PlacedObservations:
-    """Draw n records over public numbers, where the logarithm of their rate is a field."""
+    """Draw n records over public numbers, with a field as the logarithm of their rate."""
     spreads = SPREADS_OF_COUNTS[exposure.per]
     spread = spreads[number % len(spreads)]
     field: NDArray[np.float64] = spread * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     if columns is not None and number % IDLE:
-        each = spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
-        field = field + standardised(columns) @ (each * entropy.normal(columns.shape[1]))
+        deviation = spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
+        field = field + standardised(columns) @ (deviation * entropy.normal(columns.shape[1]))
     rate = np.cumsum(exposure.values * np.exp(field))
     index = np.minimum(np.searchsorted(rate, entropy.uniform(n) * rate[-1]), rate.size - 1).astype(np.int64)
     return exposure.ones(PlacedObservations(index, np.ones(n), n, 0))
+
+
+def stand_in(
+    settings: ReleaseSettings,
+    lattice: Lattice,
+    response: ResponseScale,
+    private: Loaded,
+    exposure: Exposure | None = None,
+) -> PlacedObservations:
+    """Simulate observations in the public number of private records."""
+    n = settings.records_about or public_n(private.placed, settings.unit)
+    places = public_places(private.placed) if settings.places_public else None
+    return simulate_reference(settings, lattice, response, n, places, exposure=exposure)

@@ -1,4 +1,4 @@
-"""How the places of a sanitised trip, from which a map's readings come, are protected."""
+"""The protection of the places of readings that come from a sanitised trip."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _ID = re.compile(r"^[0-9a-f]{16}\Z")
 
 @dataclass(frozen=True)
 class TripProtection:
-    """How the secret moments of a sanitised trip, which gave a map's readings their places, are protected."""
+    """The protection of the secret moments of a sanitised trip, the source of a map's places."""
 
     release_id: str  # of the released trip, 16 hex digits
     moments: int  # secret ones of the trip
-    mu: float  # two hypotheses about a moment are told apart by at most this, rounded up to four digits
-    radius: float  # metres by which the hypotheses differ at most
+    mu: float  # upper bound on the distinguishability of two hypotheses, rounded up to four digits
+    radius: float  # largest distance between the hypotheses in metres
 
     @property
     def in_words(self) -> str:
@@ -43,7 +43,7 @@ class TripProtection:
         )
 
     def block(self) -> dict[str, Any]:
-        """The member `trip` of a map's statement."""
+        """Return the member `trip` of a map's statement."""
         return {
             "protection": PROTECTION,
             "is_differential_privacy": False,
@@ -57,16 +57,16 @@ class TripProtection:
 
     @staticmethod
     def of_block(block: Mapping[str, Any]) -> TripProtection:
-        """What a block of a statement says, which its schema has checked."""
+        """Read the block of a statement after the check of its schema."""
         return TripProtection(
             block["release_id"], block["secret_moments"], block["mu_at_most"], block["radius_m"]
         )
 
 
 def trip_protection(path: str | Path) -> TripProtection:
-    """Read how a trip's places are protected from its release's `statement.json`, which is public.
+    """Read the protection of a trip's places from the public `statement.json` of its release.
 
-    Raise `WorkflowError` where the file cannot be read, or is no statement of a released trip.
+    Raise `WorkflowError` if the file is unreadable, or not the statement of a released trip.
     """
     name = Path(path).name
     try:
@@ -93,7 +93,7 @@ def _no_statement(name: str) -> WorkflowError:
 
 
 def _number(value: Any) -> float:
-    """A finite number, or -1."""
+    """Return a finite number, or -1."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return -1.0
     return float(value)

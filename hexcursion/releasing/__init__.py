@@ -1,1 +1,1 @@
-"""The release: plan, receipt, the one draw, and the record of what was released."""
+"""The release: plan, receipt, the one draw, and the record of the release."""

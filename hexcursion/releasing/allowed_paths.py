@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +19,35 @@ VARIABLE = "HEXCURSION_DATA"
 
 @dataclass(frozen=True)
 class AllowedPaths:
-    """What may be read by path."""
+    """Folders of the machine whose files may be read by path."""
 
-    named: tuple[Path, ...] | None  # folders that the operator named; None: none were named
-    own: tuple[Path, ...]  # folders of the app itself: the session's uploads, public files, the example
-    open: bool  # any path: only where nobody but the machine's own user reaches the app
-    from_file: bool = False  # what is checked was named by a settings file
-    option: str = ""  # by which a settings file on the command line is trusted; "" in the app
+    named: tuple[Path, ...] | None  # folders that the operator named, if any
+    own: tuple[Path, ...]  # folders of the app: the session's uploads, public files, the example
+    open: bool  # any path: only if the machine's user alone reaches the app
+    from_file: bool = False  # the checked path comes from a settings file
+    option: str = ""  # command-line option that trusts a settings file; "" in the app
 
     def check(self, path: str) -> None:
-        """Raise `WorkflowError` for a path that, links and `..` resolved, lies in no allowed folder."""
-        if self.open:
-            return
+        """Raise `WorkflowError` for a path outside all allowed folders, once links and `..` are
+        resolved."""
+        if not (self.open or self._holds(path)):
+            raise WorkflowError(self._refusal())
+
+    def _holds(self, path: str) -> bool:
         folders = [folder.resolve() for folder in (*(self.named or ()), *self.own)]
         try:
             real = Path(path).resolve()
             # A folder is read with all its tables, and one of them may be a link to elsewhere.
-            every = [real, *(item.resolve() for item in real.rglob("*"))] if real.is_dir() else [real]
+            paths = chain((real,), (item.resolve() for item in real.rglob("*")))
+            return all(any(item.is_relative_to(folder) for folder in folders) for item in paths)
         except (OSError, ValueError, RuntimeError):  # an impossible name, or links in a circle
-            every = [Path("/")]
-        if all(any(item.is_relative_to(folder) for folder in folders) for item in every):
-            return
-        raise WorkflowError(self._refusal())
+            return False
 
     def check_settings(self, settings: ReleaseSettings | Mapping[str, Any]) -> None:
-        """Raise `WorkflowError` for settings from a file, checked or not, that name files elsewhere.
+        """Raise `WorkflowError` for settings from a file that name files elsewhere.
 
-        A person names what he means, and may name any; a settings file may come from a colleague, and a layer
-        or region that it names is published as it is.
+        The settings may be validated or a plain mapping. A user may name any file; a settings file
+        may come from somebody else, and its layers and regions are published unchanged.
         """
         limited = replace(self, open=False, from_file=True)
         for path in paths_in(settings if isinstance(settings, Mapping) else asdict(settings)):
@@ -54,7 +56,7 @@ class AllowedPaths:
     def _refusal(self) -> str:
         if self.from_file and self.option:
             return (
-                "These settings name files outside of their own folder and the current one: read them first, "
+                "These settings name files outside of their folder and the current one: read them first, "
                 f"then give {self.option}, or name the folder in {VARIABLE}."
             )
         if self.from_file and self.named is None:
@@ -75,44 +77,41 @@ class AllowedPaths:
 
 
 def public_folder() -> Path:
-    """Where public files lie: `public-data` in this installation's home."""
+    """The folder of public files: `public-data` in this installation's home."""
     return (home() / "public-data").absolute()
 
 
 def paths_in(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Every path among the key-value pairs of settings; other kinds of value are refused elsewhere."""
+    """All paths among the key-value pairs of settings; validation refuses other kinds of value."""
     single = ("region", "limits", "basemap", "population_file", "shared_design")
-    found = [values.get(name) for name in single]
+    paths = [values.get(name) for name in single]
     for several in (values.get("layers"), values.get("covariates")):
-        found += several if isinstance(several, list | tuple) else [several]
+        paths += several if isinstance(several, list | tuple) else [several]
     for table in (values.get("data"), values.get("reference")):
         if isinstance(table, Mapping):
-            found += [table.get(name) for name in ("path", "postcodes", "trip")]
-    return tuple(path for path in found if isinstance(path, str))
+            paths += [table.get(name) for name in ("path", "postcodes", "trip")]
+    return tuple(path for path in paths if isinstance(path, str))
 
 
 def reach_of_file(file: str) -> AllowedPaths:
-    """Return what a settings file may name on the command line, unless its reader trusts it.
+    """Return the paths that a settings file may name on the command line unless the user trusts it.
 
-    Its own folder, the current one, those in $HEXCURSION_DATA, and public files.
+    These are its folder, the current folder, those in $HEXCURSION_DATA, and public files.
     """
-    return replace(
-        reach([str(Path(file).absolute().parent), str(Path.cwd())], loopback=False, uploads=public_folder()),
-        option="--trust-settings",
-    )
+    folders = [str(Path(file).absolute().parent), str(Path.cwd())]
+    return replace(reach(folders, loopback=False, uploads=public_folder()), option="--trust-settings")
 
 
 def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> AllowedPaths:
-    """Return what a session may read by path.
+    """Return the paths that a session may read.
 
-    `listed` are folders of the operator's secrets, or None; $HEXCURSION_DATA, joined like a search path, adds
-    to them. On a `loopback` app without any folder named every path is allowed. `uploads` is the session's
-    own.
+    `listed` are the folders in the operator's secrets, or None; $HEXCURSION_DATA, joined like a
+    search path, adds to them. A `loopback` app allows every path if the operator named no folder.
+    `uploads` is the session's folder.
     """
     variable = [folder for folder in os.environ.get(VARIABLE, "").split(os.pathsep) if folder.strip()]
-    named = (
-        None
-        if listed is None and not variable
-        else tuple(Path(each) for each in (*(listed or ()), *variable))
-    )
-    return AllowedPaths(named, (uploads, public_folder(), *example_folders()), named is None and loopback)
+    folders = None
+    if listed is not None or variable:
+        folders = tuple(Path(folder) for folder in (*(listed or ()), *variable))
+    program = (uploads, public_folder(), *example_folders())
+    return AllowedPaths(folders, program, folders is None and loopback)

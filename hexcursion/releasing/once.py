@@ -1,4 +1,4 @@
-"""The draw that is tried beforehand, and the charged part: reserve, draw, stage, commit, put in place."""
+"""The trial draw, and the charged part: reserve, draw, stage, commit, put in place."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing import Prepared, PublicFacts, Released, draw_release
+from dpgp_core.releasing import Drawn, Prepared, PublicFacts, Ready, Released, draw_release
 from hexcursion.bundle.workplace import Workplace
 from hexcursion.bundle.write import (
     BundlePaths,
@@ -29,7 +27,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, LedgerError, Reservation
 from hexcursion.ledger.errors import Unreleased
 from hexcursion.ledger.ledger import charge_stands, standing_text
-from hexcursion.record import Release
+from hexcursion.record import AnyRelease
 
 SEED = 20260618
 
@@ -38,32 +36,33 @@ def prepare_draw(design: Design, facts: PublicFacts, records: CollapsedRecords) 
     """Do every factorisation of the draw; raise `WorkflowError` if the design cannot be drawn."""
     try:
         return mechanism_of(design).prepare(design, facts, records)
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+    except (ValueError, ArithmeticError) as error:
         raise _impossible(error) from error
 
 
-def try_draw(prepared: Prepared) -> Released:
-    """Make a trial draw, of a release's size, so that whatever fails fails here (`WorkflowError`), uncharged.
+def try_draw(prepared: Ready[Drawn]) -> Drawn:
+    """Make a trial draw of a release's size, so that a failure (`WorkflowError`) costs no charge.
 
-    The noise is repeatable, so what is drawn is as private as the records. It stays in memory.
+    The noise is repeatable, so the trial is as private as the records. It stays in memory.
     """
     try:
         return draw_release(prepared, SimulationEntropy(SEED), simulation=True)
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+    except (ValueError, ArithmeticError) as error:
         raise _impossible(error) from error
 
 
 def read_release(
     design: Design, facts: PublicFacts, records: CollapsedRecords, released: Released, *, trial: bool = False
 ) -> Reading | None:
-    """Return the field given what was released, where the mechanism's paths are no draws of it; free.
+    """Return the field given the release, for a mechanism whose paths are no draws of it; free.
 
-    A `trial` is read before a charge, with repeatable noise, and raises `WorkflowError`; later errors pass.
+    A `trial` is read before a charge, with repeatable noise, and raises `WorkflowError`; later
+    errors pass.
     """
     entropy = SimulationEntropy(SEED + 1) if trial else SystemEntropy()
     try:
         return questions.read(design, facts, records, released.paths, entropy)
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+    except (ValueError, ArithmeticError) as error:
         if trial:
             raise _impossible(error) from error
         raise
@@ -78,10 +77,11 @@ def _impossible(error: Exception) -> WorkflowError:
 
 @contextmanager
 def working_beside(target: Path, ledger: Ledger) -> Iterator[Workplace]:
-    """Make a work folder beside a bundle's place, after finishing or deleting what dead processes left there.
+    """Make a work folder next to a bundle's place, after finishing or deleting the folders that
+    dead processes left there.
 
-    It is deleted at the end, unless it holds a bundle whose commit is in doubt or whose place is taken: that
-    one is finished at the next start.
+    It is deleted at the end, unless it holds a bundle whose commit is in doubt or whose place is
+    taken: the next start finishes such a bundle.
     """
     recover(target.parent, ledger.identity, ledger.committed)
     ledger.check_room()
@@ -98,16 +98,17 @@ def release_once(
     charge: Charge,
     request: str,
     release_id: str,
-    draw: Callable[[Reservation], Release],
+    draw: Callable[[Reservation], AnyRelease],
     target: Path,
     work: Path,
     facts: PublicFacts | None = None,
-) -> tuple[Release, BundlePaths]:
+) -> tuple[AnyRelease, BundlePaths]:
     """Charge, call `draw` once, stage, commit, and only then put the bundle in its place.
 
-    `draw` makes the release that quotes the reservation's seal; `work` lies beside `target`; `facts` are the
-    plan's, whose work on the domain is used again. Raise `BudgetExceeded`, `NoBudget`, `RequestTaken` before
-    any charge; `Unreleased` after it: the charge stands, nothing lies in the bundle's place.
+    `draw` makes the release that quotes the reservation's seal; `work` is a folder next to
+    `target`; `facts` are the plan's, whose work on the domain is used again. Raise
+    `BudgetExceeded`, `NoBudget`, `RequestTaken` before any charge; `Unreleased` after it, when the
+    charge remains and the bundle's place is empty.
     """
     with charge_stands(ledger, charge, request) as reservation:
         reservation.begin_draw(target)
@@ -119,9 +120,8 @@ def release_once(
         return release, staged.place()
     except KeyboardInterrupt as stop:
         waiting = (work / target.name).exists()
-        stop.add_note(
-            standing_text(reservation.number, stop, ledger) if waiting else _stands(release_id, target)
-        )
+        note = standing_text(reservation.number, stop, ledger) if waiting else _placed(release_id, target)
+        stop.add_note(note)
         raise
     except WorkflowError as error:
         raise Unreleased(
@@ -133,20 +133,20 @@ def release_once(
 
 @contextmanager
 def told_that_it_stands(release_id: str, folder: Path) -> Iterator[None]:
-    """Note on an interrupt that the release is made, so that nobody takes it for none."""
+    """Note on an interrupt that the release was made and charged."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        stop.add_note(_stands(release_id, folder))
+        stop.add_note(_placed(release_id, folder))
         raise
 
 
-def _stands(release_id: str, folder: Path) -> str:
-    return f"The release {release_id} is charged and stands in {folder}."
+def _placed(release_id: str, folder: Path) -> str:
+    return f"The release {release_id} is charged; its bundle is in {folder}."
 
 
 def _commit(ledger: Ledger, reservation: Reservation, release_id: str, staged: Staged) -> None:
-    """Commit; an error after the database had committed is none."""
+    """Commit; ignore an error that came after the database had committed."""
     try:
         reservation.commit(release_id, staged.digest)
     except Exception:
@@ -162,4 +162,4 @@ def waits(work: Path, ledger: Ledger) -> bool:
     try:
         return ledger.committed().get(pending.release_id) == pending.digest
     except LedgerError:
-        return True  # it cannot be asked now: the next start asks again
+        return True  # the ledger cannot be read now: the next start tries again

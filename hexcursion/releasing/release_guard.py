@@ -1,4 +1,4 @@
-"""The release guard: whether a planned map is expected to say more than one that needs no private record."""
+"""The release guard: whether a planned map is expected to beat one without any private record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from dpgp_core.linalg import Floats
 from hexcursion.errors import WorkflowError
-from hexcursion.record import LOW_AGREEMENT, TOO_FEW_RECORDS, Expected, ReceiptLine, Yardsticks
+from hexcursion.record import LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks, few_words
 
 
 class LowAgreement(WorkflowError):
@@ -16,13 +16,14 @@ class LowAgreement(WorkflowError):
 def objections(
     expected: Expected | None, yardsticks: Yardsticks | None, level: Floats | float = 0.0
 ) -> tuple[str, ...]:
-    """Say why a map is not expected to be worth releasing, a clause each.
+    """Return the reasons against releasing a map, one clause for each.
 
-    Judge the share of records on the side that the map shows, against the better of one colour and the
-    public map that it starts from: mean against mean, the numbers themselves and not the digits shown.
-    Without reference data few records tell nothing, and no figure is said of them. `level` is the threshold
-    in response units, or (N,) minus a public prior mean: values are cut at -1 and 1, so where every entry
-    lies beyond, the private values cannot move the map.
+    The share of records on the side that the map shows must reach that of the better of one colour
+    and the public map from which the map starts: mean against mean, by exact numbers and not by
+    rounded digits. Without reference data the figures of few records mean nothing and are not
+    judged. `level` is the threshold in response units, or (N,) the threshold minus a public prior
+    mean. Values are cut at -1 and 1, so private values cannot move a map whose levels are all
+    beyond.
     """
     if np.all(np.abs(level) >= 1.0):
         return (
@@ -32,10 +33,7 @@ def objections(
     if expected is None:
         return ()
     if yardsticks is not None and yardsticks.few is not None:
-        return (
-            f"{yardsticks.few} records are too few to tell where values lie: without reference data it takes "
-            f"more than {TOO_FEW_RECORDS}",
-        )
+        return (few_words(yardsticks.few),)
     if expected.agreement is None:
         return (
             "no agreement can be expected, as the map that it is tried on lies wholly on one side of the "
@@ -43,27 +41,34 @@ def objections(
         )
     if expected.records is None or expected.gain is None or expected.gain >= 0.0:
         return ()
-    colour = 0.0 if yardsticks is None else yardsticks.colour_records or 0.0
-    public = -1.0 if yardsticks is None else yardsticks.public_records or -1.0
-    which = "the map of public data alone" if public > colour else "a map of one colour"
+    which = "the map of public data alone" if _public_is_better(yardsticks) else "a map of one colour"
     return (f"{which} would show as many records or more on their right side",)
+
+
+def _public_is_better(yardsticks: Yardsticks | None) -> bool:
+    """Whether the public map shows more records on their right side than one colour; False at a
+    tie."""
+    if yardsticks is None or yardsticks.public_records is None:
+        return False
+    return yardsticks.colour_records is None or yardsticks.public_records > yardsticks.colour_records
 
 
 def stop_or_state(
     expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool, level: Floats | float = 0.0
 ) -> tuple[ReceiptLine, ...]:
-    """Return the warning that a release of a poor map carries, or nothing for a good one.
+    """Return the warning that a release of a poor map carries, or nothing for a good map.
 
-    Raise `LowAgreement` for a poor map that nobody accepted. `level` is a scalar or (N,), as in `objections`.
+    Raise `LowAgreement` for a poor map that is not `accepted`. `level` is a scalar or (N,), as in
+    `objections`.
     """
-    found = objections(expected, yardsticks, level)
-    if not found:
+    clauses = objections(expected, yardsticks, level)
+    if not clauses:
         return ()
-    said = " and ".join(found)
+    reasons = " and ".join(clauses)
     if not accepted:
         raise LowAgreement(
-            f"This release is stopped, and nothing was charged: {said}. Take coarser hexagons or a larger "
+            f"This release is stopped, and nothing was charged: {reasons}. Take coarser hexagons or a larger "
             "epsilon, or release it anyway with --accept-low-agreement (accept_low_agreement)."
         )
-    text = f"Expected to be a poor map: {said}. The curator released it anyway."
+    text = f"Expected to be a poor map: {reasons}. The curator released it anyway."
     return (ReceiptLine(LOW_AGREEMENT, text, True),)

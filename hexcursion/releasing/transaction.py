@@ -7,19 +7,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Neighbours
+from dpgp_core.accounting.composition import Cost, Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.guarantee import group_epsilon, priced_for
 from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.mechanisms.base import Reading
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SystemEntropy, random_name
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing import Prepared, PublicFacts, Released, draw_release
+from dpgp_core.releasing import PublicFacts, Ready, Released, draw_release
 from geo import geometry_dict
+from hexcursion.bundle.statement.designs import values_of
 from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
 from hexcursion.bundle.workplace import rehearse_writing
 from hexcursion.bundle.write import bundle_contents, targets
@@ -30,7 +33,7 @@ from hexcursion.ledger.sentences import account_lines
 from hexcursion.project.model import Project, area_facts, record_keys
 from hexcursion.project.public_numbers import Covariates
 from hexcursion.project.records import bin_records
-from hexcursion.record import GROUPS, PrivacyFacts, ReceiptLine, Release
+from hexcursion.record import GROUPS, AnyRelease, PrivacyFacts, ReceiptLine, Release
 from hexcursion.releasing.once import (
     prepare_draw,
     read_release,
@@ -43,31 +46,60 @@ from hexcursion.releasing.release_guard import stop_or_state
 from hexcursion.search.choice import Choice
 from hexcursion.search.pilot import fingerprint, with_pilot
 from hexcursion.search.scenes import protects
+from hexcursion.settings.names import TuningKind
 from hexcursion.words import named
 
-UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
+UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # the ledger entry in a rehearsed bundle
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """A release as it would be: its facts, its charge and its receipt. Nothing is drawn, nothing charged."""
+    """A planned release: its facts, its charge and its receipt, before any draw or charge."""
 
     project: Project
     choice: Choice
-    facts: PublicFacts  # with whatever was made of them, which publishing uses again
-    records: CollapsedRecords  # private (curator only)
-    prepared: Prepared  # the draw, ready: everything that can fail before it has been tried
+    facts: PublicFacts  # with their cached work, which publishing uses again
+    records: CollapsedRecords | None  # private (curator only); None if the draw alone has them
+    prepared: Ready[Any]  # the prepared draw: all steps that can fail have run
     privacy: PrivacyFacts
     charge: Charge
-    preview: Preview  # what the ledger says of the charge now
+    preview: Preview  # the ledger's forecast of the charge
     receipt: tuple[ReceiptLine, ...]
+
+    def released(self, release_id: str, drawn: Any, seal: str, *, trial: bool = False) -> AnyRelease:
+        """The release of the draw `drawn`; a `trial` as for `read_release`."""
+        assert self.records is not None
+        reading = read_release(self.choice.design, self.facts, self.records, drawn, trial=trial)
+        return release_of(self, release_id, drawn, reading, seal)
+
+    def again(self, ledger: Ledger) -> Plan:
+        """The same plan against the present state of the ledger."""
+        return plan_release(self.project, self.choice, ledger)
+
+    @property
+    def wish(self) -> str:
+        """All public facts that identify this plan, as one text."""
+        settings = self.project.settings
+        return json.dumps(
+            {
+                "dataset": self.charge.dataset,
+                "unit": self.charge.unit,
+                "facts": dict(self.charge.facts),
+                "curve": [value.hex() for value in self.privacy.rdp_values],
+                "design": repr(self.choice.design),
+                "threshold": settings.threshold,
+                "direction": settings.direction,
+                "response": repr(self.choice.response),
+            },
+            sort_keys=True,
+        )
 
 
 @dataclass(frozen=True)
 class Published:
     """A release that was charged, drawn, stored and committed."""
 
-    release: Release
+    release: AnyRelease
     folder: Path
     archive: Path
 
@@ -75,21 +107,45 @@ class Published:
 def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     """Plan everything that the curator should read before the button.
 
-    Raise `LowAgreement` for a map expected to be poor that the settings do not accept, `BoundRefused` for a
-    bound not proved for the design, `WorkflowError` for a delta not agreed to, no finite epsilon, or no
-    possible draw.
+    Raise `LowAgreement` for a map expected to be poor that the settings do not accept,
+    `BoundRefused` for a bound not proved for the design, `RowsDropped` for many rows left out,
+    `WorkflowError` for a delta not agreed to, no finite epsilon, or no possible draw.
     """
     settings, design = project.settings, choice.design
+    project.refuse_dropped()
     level = choice.level(settings.threshold)
     worth = stop_or_state(*choice.judged, settings.accept_low_agreement, level)
-    mean, wide = (None, None) if choice.public_map is None else (choice.public_map.mean, project.response)
+    mean, wide = None, None
+    if choice.public_map is not None:
+        mean, wide = choice.public_map.mean, project.response
     records = bin_records(project.private.placed, choice.response, settings.unit, mean, wide)
     project.refuse_large_delta()
-    mechanism, facts = mechanism_of(design), choice.facts(project)
-    mechanism.refuse_unprotected(facts)  # whatever a package has made of its `guarantee`
+    facts = choice.facts(project)
+    price = priced(project, design, facts)
+    charge = charge_of(project, ledger, design, price, choice.tuning.kind, _title(project))
+    preview = ledger.preview(charge, project.delta)
+    receipt = receipt_of(project, choice, price, preview, facts, worth)
+    prepared = prepare_draw(design, facts, records)
+    return Plan(project, choice, facts, records, prepared, price.privacy, charge, preview, receipt)
+
+
+@dataclass(frozen=True)
+class Price:
+    """The proved cost of a design under public facts."""
+
+    own: Cost  # of the release without a pilot
+    privacy: PrivacyFacts
+    at_edge: bool  # whether the best Renyi order is the first or last of the public grid
+
+
+def priced(project: Project, design: Design, facts: PublicFacts) -> Price:
+    """Prove the cost of a design; raise `WorkflowError` for no finite epsilon, or for facts that it
+    does not protect."""
+    settings, mechanism = project.settings, mechanism_of(design)
+    mechanism.refuse_unprotected(facts)  # also for a `guarantee` that a package replaced
     proved = mechanism.guarantee(design, facts)
-    own = priced_for(proved.cost, facts.neighbours)
-    cost = with_pilot(own, project.pilot)
+    release_cost = priced_for(proved.cost, facts.neighbours)
+    cost = with_pilot(release_cost, project.pilot)
     bound = composed_epsilon(cost, project.delta)
     by_curve = cost.curve.epsilon(project.delta)
     if not np.isfinite(bound.epsilon):
@@ -98,113 +154,122 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
             "or a design with more noise."
         )
     privacy = PrivacyFacts(
-        epsilon=bound.epsilon, delta=project.delta, order=by_curve.order if bound.method == "renyi" else None,
-        unit=settings.unit, unit_word=settings.unit_word, n=facts.n, bound=proved.bound,
-        bound_source=proved.source, proved=proved.proved, rdp_orders=tuple(float(order) for order in ORDERS),
+        epsilon=bound.epsilon,
+        delta=project.delta,
+        order=by_curve.order if bound.method == "renyi" else None,
+        unit=settings.unit,
+        unit_word=settings.unit_word,
+        n=facts.n,
+        bound=proved.bound,
+        bound_source=proved.source,
+        proved=proved.proved,
+        rdp_orders=tuple(float(order) for order in ORDERS),
         rdp_values=tuple(float(value) for value in cost.curve.values),
         group=tuple((q, group_epsilon(cost, q, project.delta).epsilon, project.delta) for q in GROUPS),
-        gaussian_mu=cost.gaussian_mu, cost=cost, owner=facts.owner,
+        gaussian_mu=cost.gaussian_mu,
+        cost=cost,
+        owner=facts.owner,
         owner_word=project.private.observations.owner_word if facts.owner else None,
         each_row=settings.unit == "point" and settings.data.equal_rows == "each",
-    )  # fmt: skip
-    charge = Charge(
+    )
+    return Price(release_cost, privacy, bound.method == "renyi" and by_curve.at_edge)
+
+
+def charge_of(
+    project: Project, ledger: Ledger, design: Design, price: Price, kind: TuningKind, title: str
+) -> Charge:
+    """The one charge of a release, by the project's records; `kind` is the choice of its design."""
+    settings, privacy = project.settings, price.privacy
+    return Charge(
         dataset=fingerprint(project, ledger),
         unit=settings.unit,
-        cost=own,
+        cost=price.own,
         facts={
-            "title": _title(project),
-            "file": Path(settings.data.path).name,  # the ledger is the curator's own
+            "title": title,
+            "file": Path(settings.data.path).name,  # the ledger is private to the curator
             "mechanism": design.mechanism,
-            "bound": proved.bound,
-            "epsilon": bound.epsilon,
+            "bound": privacy.bound,
+            "epsilon": privacy.epsilon,
             "delta": project.delta,
-            "n": facts.n,
-            "tuning": choice.tuning.kind,
+            "n": privacy.n,
+            "tuning": kind,
             **area_facts(project),
         },
         records=record_keys(project, ledger),
         accepts_weaker=settings.accept_weaker_promise,
         same_as=project.same_as,
     )
-    preview = ledger.preview(charge, project.delta)
+
+
+def receipt_of(
+    project: Project,
+    choice: Choice,
+    price: Price,
+    preview: Preview,
+    facts: PublicFacts,
+    worth: tuple[ReceiptLine, ...],
+) -> tuple[ReceiptLine, ...]:
+    """All lines of a receipt; `worth` are those about a poor map."""
+    privacy = price.privacy
     receipt = (*_receipt(project, choice, privacy, preview), *worth)
     if preview.standing is not None:
         lines = account_lines(
             preview.standing,
-            settings.unit_word,
-            settings.relation,
+            project.settings.unit_word,
+            project.settings.relation,
             values_only=facts.neighbours == "values-only",
             owner=privacy.owner_word,
+            values=values_of(choice.design),
         )
         receipt += tuple(ReceiptLine(line.topic, line.text, line.warning) for line in lines)
-    if bound.method == "renyi" and by_curve.at_edge:
-        receipt += (ReceiptLine("Orders", AT_EDGE),)
-    prepared = prepare_draw(design, facts, records)
-    return Plan(project, choice, facts, records, prepared, privacy, charge, preview, receipt)
+    return (*receipt, ReceiptLine("Orders", AT_EDGE)) if price.at_edge else receipt
 
 
 def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str = "") -> Published:
-    """Try everything, reserve, draw once from operating-system entropy, stage, commit, put in place.
+    """Try everything, reserve, draw once from operating-system entropy, stage, commit, put in
+    place.
 
-    A dataset without a budget gets this release's epsilon as its budget. What can fail is tried before the
-    charge, so a bundle is made twice, picture and all: a font, a title or a limit of size may stop any of its
-    files. A `session` releases the same plan once, however often it asks; without one every call is its own.
+    A dataset without a budget gets this release's epsilon as its budget. All steps that can fail
+    are tried before the charge, so a bundle is made twice, with its picture: a font, a title or a
+    limit of size may stop any of its files. A `session` releases the same plan only once; without a
+    session every call is a new release.
 
-    Raise `BundleError`, `WorkflowError`, `NoBudget`, `BudgetExceeded`, `RequestTaken`, and `LedgerError` for
-    a larger budget without a reason, before any charge; `Unreleased`, naming the charge's entry, after it.
+    Raise `BundleError`, `WorkflowError`, `NoBudget`, `BudgetExceeded`, `RequestTaken`, and
+    `LedgerError` for a larger budget without a reason, before any charge; `Unreleased`, naming the
+    charge's entry, after it.
     """
     ledger.check_charge(plan.charge, named_budget(plan))
     release_id = random_name()
     target = folder if folder is not None else home() / "releases" / release_id
     targets(target)
-    with ExitStack() as told, working_beside(target, ledger) as work:
-        facts, records = plan.facts, plan.records
-        trial = try_draw(plan.prepared)
-        tried = read_release(plan.choice.design, facts, records, trial, trial=True)
-        rehearsed = _release(plan, release_id, trial, tried, UNWRITTEN)
-        rehearse_writing(bundle_contents(rehearsed, facts), target, work.folder)
+    with ExitStack() as notes, working_beside(target, ledger) as work:
+        rehearsed = plan.released(release_id, try_draw(plan.prepared), UNWRITTEN, trial=True)
+        rehearse_writing(bundle_contents(rehearsed, plan.facts), target, work.folder)
         if (budget := named_budget(plan)) is not None:
             ledger.set_budget(plan.charge.dataset, plan.charge.unit, budget.epsilon, budget.delta)
 
-        def draw(reservation: Reservation) -> Release:
-            released = draw_release(plan.prepared, SystemEntropy())
-            reading = read_release(plan.choice.design, facts, records, released)
-            return _release(plan, release_id, released, reading, reservation.seal)
+        def draw(reservation: Reservation) -> AnyRelease:
+            return plan.released(release_id, draw_release(plan.prepared, SystemEntropy()), reservation.seal)
 
-        request = ledger.request(_wish(plan), session or random_name())
-        release, written = release_once(
-            ledger, plan.charge, request, release_id, draw, target, work.folder, facts
+        request = ledger.request(plan.wish, session or random_name())
+        release, paths = release_once(
+            ledger, plan.charge, request, release_id, draw, target, work.folder, plan.facts
         )
-        told.enter_context(told_that_it_stands(release_id, target))
-    return Published(release, written.directory, written.zip)
+        notes.enter_context(told_that_it_stands(release_id, target))
+    return Published(release, paths.directory, paths.zip)
 
 
 def named_budget(plan: Plan) -> Budget | None:
-    """The budget that is set with a release; None where one stands and no other is named."""
+    """The budget that a release sets; None if there is one and the settings name no other."""
     if plan.project.settings.budget is None and plan.preview.budget is not None:
         return None
     return Budget(_first_budget(plan.project, plan.preview), plan.project.delta)
 
 
-def _wish(plan: Plan) -> str:
-    """Everything public that makes this plan this plan, as one text."""
-    settings = plan.project.settings
-    return json.dumps(
-        {
-            "dataset": plan.charge.dataset,
-            "unit": plan.charge.unit,
-            "facts": dict(plan.charge.facts),
-            "curve": [value.hex() for value in plan.privacy.rdp_values],
-            "design": repr(plan.choice.design),
-            "threshold": settings.threshold,
-            "direction": settings.direction,
-            "response": repr(plan.choice.response),
-        },
-        sort_keys=True,
-    )
-
-
-def _release(plan: Plan, release_id: str, released: Released, reading: Reading | None, seal: str) -> Release:
+def release_of(
+    plan: Plan, release_id: str, released: Released, reading: Reading | None, seal: str
+) -> Release:
+    """The release of one drawn column, with all facts that its bundle states."""
     project, choice = plan.project, plan.choice
     settings = project.settings
     mean = None if choice.public_map is None else choice.public_map.mean
@@ -238,20 +303,31 @@ def _receipt(
 ) -> tuple[ReceiptLine, ...]:
     standing = None if project.settings.budget is not None else preview.budget
     budget = _first_budget(project, preview) if standing is None else standing.epsilon
-    made = build_receipt(
-        privacy, choice.design, choice.response, choice.tuning, cells=project.domain.size,
-        resolution=project.domain.resolution, domain_origin=project.domain.origin, value_unit=_unit(project),
+    lines = build_receipt(
+        privacy,
+        choice.design,
+        choice.response,
+        choice.tuning,
+        cells=project.domain.size,
+        resolution=project.domain.resolution,
+        domain_origin=project.domain.origin,
+        value_unit=_unit(project),
         ledger=BudgetLine(
-            preview.before, preview.after, budget,
-            None if preview.delta == privacy.delta else preview.delta, _differing(preview, privacy),
+            preview.before,
+            preview.after,
+            budget,
+            None if preview.delta == privacy.delta else preview.delta,
+            _differing(preview, privacy),
         ),
         prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
-        generated=project.generated, relation=project.settings.relation, protects=protects(project),
-    )  # fmt: skip
+        generated=project.generated,
+        relation=project.settings.relation,
+        protects=protects(project),
+    )
     relative, covariates = project.relative, _read_covariates(project, choice)
     if covariates is not None:
-        made = (*made, ReceiptLine("Covariates", covariates.sentence))
-    return made if relative is None else (*made, ReceiptLine("Question", relative.sentence))
+        lines = (*lines, ReceiptLine("Covariates", covariates.sentence))
+    return lines if relative is None else (*lines, ReceiptLine("Question", relative.sentence))
 
 
 def _read_covariates(project: Project, choice: Choice) -> Covariates | None:
@@ -260,15 +336,16 @@ def _read_covariates(project: Project, choice: Choice) -> Covariates | None:
 
 
 def _differing(preview: Preview, privacy: PrivacyFacts) -> Neighbours | None:
-    """What all releases of the records hide together, where this one promises more; else None."""
-    own = None if privacy.cost is None else privacy.cost.neighbours
-    return None if own == preview.neighbours else preview.neighbours
+    """Neighbours of all releases of the records together, if they differ from this release's."""
+    neighbours = None if privacy.cost is None else privacy.cost.neighbours
+    return None if neighbours == preview.neighbours else preview.neighbours
 
 
 def _first_budget(project: Project, preview: Preview) -> float:
-    """The budget that is named, else what this release costs, or may cost where its delta covers it all."""
-    named = project.settings.budget
-    return float(named if named is not None else preview.asked or project.settings.epsilon)
+    """The budget of the settings, else the epsilon of this release, else the epsilon of the
+    settings (for a release that delta alone covers)."""
+    budget = project.settings.budget
+    return float(budget if budget is not None else preview.asked or project.settings.epsilon)
 
 
 def _title(project: Project) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.audit.coverage import Coverage, simulated_coverage
-from dpgp_core.excursion import iou
+from dpgp_core.excursion import excursion, iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design, Parameter
@@ -19,7 +19,9 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import smooth
 from dpgp_core.releasing import draw_release
 from dpgp_core.simulation import Agreement
+from dpgp_core.yardstick import judged_domain
 from hexcursion.bundle import supports
+from hexcursion.bundle.products import NO_RECORD_CLASS, likely
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
@@ -34,6 +36,8 @@ COVERAGE_SEED = 577215  # simulated releases of reference data only; a release n
 RELEASES = 40
 CONFIDENCES = (0.9, 0.8, 0.5)  # the first that the paths can speak of
 FACTORS = (0.25, 0.4, 0.63, 1.0, 1.6, 2.5, 4.0)
+SHARES = tuple(step / 10 for step in range(10))
+"""Shares of prior noise in the variance of a path, to choose among."""
 FEW = (1, 2, 3, 5, 10)
 MANY = (30, 100)  # numbers of paths to look at where they cost nothing
 MOST_PATHS = 1000  # as many as settings allow
@@ -70,6 +74,14 @@ class Bench:
         best, epsilon = self.price(design)
         scene = self.scene(response)
         return as_shown(scene, Scored(best, response, epsilon, utility_of(scene, design)))
+
+    def with_prior_noise(self, scored: Scored, share: float) -> Scored | None:
+        """Return a design of paths with another share of prior noise in [0, 1), at the same budget; None
+        where no scale meets it. Its own scale is the least that does."""
+        design = mechanism_of(scored.design).search.varied(scored.design, "noise_share", share)
+        scene = self.scene(scored.response)
+        found = _scorer(self._task, scene, design)(self._task.budget.epsilon)
+        return None if found is None else as_shown(scene, sharpened(self._task, found))
 
     def agreement(self, design: Design, response: ResponseScale) -> Agreement:
         """How simulated releases of a design compare with the baseline."""
@@ -271,7 +283,21 @@ def _scorer(task: SearchTask, scene: Scene, design: Design) -> Score:
     return score
 
 
+def prior_noises(
+    bench: Bench, scored: Scored, report: Report | None = None
+) -> tuple[tuple[float, Scored], ...]:
+    """Judge every share of `SHARES` that the budget allows; `report(fraction, text)` may raise to cancel."""
+    tell, found = report or (lambda fraction, text: None), []
+    for number, share in enumerate(SHARES):
+        tell(number / len(SHARES), f"Trying a share of prior noise of {100 * share:.0f} %")
+        judged = bench.with_prior_noise(scored, share)
+        if judged is not None:
+            found.append((share, judged))
+    return tuple(found)
+
+
 DRAWN_SEED = 161803  # drawn on reference data only
+SEVERAL = 5  # paths that are shown beside each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +306,15 @@ class SimulatedRelease:
 
     released: NDArray[np.bool_]  # (N,) the drawn set
     baseline: NDArray[np.bool_]  # (N,) the set without privacy
-    iou: float  # their intersection over union
+    classes: NDArray[np.int64]  # (N,) as the release would show them: 0 likely to 3 not judged
+    iou: float  # of both sets
+    # (K, N) the sets of paths, the release's first, K at least SEVERAL; none where they are free
+    paths: NDArray[np.bool_]
+
+    @property
+    def aim(self) -> NDArray[np.int64]:
+        """(N,) classes of the map without privacy, on the hexagons that the release judges."""
+        return np.where(self.classes == NO_RECORD_CLASS, NO_RECORD_CLASS, np.where(self.baseline, 0, 2))
 
 
 def simulated_release(project: Project, result: SearchResult, scored: Scored) -> SimulatedRelease:
@@ -306,6 +340,18 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
         direction=settings.direction,
         prior_mean=offset,
     ).world
-    prepared = mechanism_of(design).prepare(design, facts, world.records)
-    released = world.published(draw_release(prepared, SimulationEntropy(DRAWN_SEED), simulation=True), design)
-    return SimulatedRelease(released, result.baseline, iou(released, result.baseline))
+    mechanism, entropy = mechanism_of(design), SimulationEntropy(DRAWN_SEED)
+    drawn = draw_release(mechanism.prepare(design, facts, world.records), entropy, simulation=True)
+    released = world.published(drawn, design)
+    paths = drawn.shifted(world.offset).paths[: 0 if mechanism.free_paths else None]
+    if 0 < len(paths) < SEVERAL:  # what other draws would have been
+        more = replace(design, paths=SEVERAL - len(paths))
+        others = draw_release(mechanism.prepare(more, facts, world.records), entropy, simulation=True)
+        paths = np.concatenate([paths, others.shifted(world.offset).paths])
+    fields = smooth(world.facts.lattice, paths, design.smoothing) if len(paths) else paths
+    sets = excursion(fields, world.level, world.direction)
+    judged = np.ones(released.size, dtype=bool)
+    if drawn.records is not None and project.exposure is None:
+        judged = judged_domain(drawn.records)
+    classes = np.where(judged, 1 - likely(world.probabilities(drawn)), NO_RECORD_CLASS)
+    return SimulatedRelease(released, result.baseline, classes, iou(released, result.baseline), sets)

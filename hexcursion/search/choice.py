@@ -26,6 +26,7 @@ from hexcursion.record import (
     Expected,
     Tuning,
     Yardsticks,
+    few_words,
 )
 from hexcursion.search.public_map import PublicMap, answered, public_map
 from hexcursion.search.scenes import ask_of, cut, private_n, public_facts
@@ -237,6 +238,8 @@ def fixed_words(
     """What is proposed without reference data, what simulated worlds tell of it, and what would tell more."""
     title = mechanism_of(result.chosen.design).title
     text = f"No reference data: one fixed design of {title.lower()}, nothing was searched."
+    if yardsticks is not None and yardsticks.few is not None:
+        return (text, f"{few_words(yardsticks.few)}.")
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
         return (text, "In all simulated worlds the map has one side only, so no agreement can be told.")
     told = range_words(expected.low, expected.high, little=expected.little)

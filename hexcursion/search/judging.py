@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpgp_core.linalg import Bools
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing import draw_release
+from dpgp_core.noise import Entropy, SimulationEntropy
+from dpgp_core.releasing import Released, draw_release
 from dpgp_core.simulation import World
 from dpgp_core.yardstick import Sides, judged_domain, shown_side
 from hexcursion.search.task import Scene, Utility
 
 SEED = 662607  # simulated releases only; a release never sees it
 RELEASES = 4  # of the one world of a reference; of several worlds one each
+KEPT = 2**20  # cells of all simulated releases that are kept for other questions about the same worlds
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,9 @@ class Shown:
 
     side: Bools
     judged: Bools
+    chance: Floats  # (N,) of lying on the asked side
+    records: Floats | None = None  # (N,) expected; None where the mechanism does not know
+    told: bool = True  # whether the release tells these chances; a single path tells none
 
 
 def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
@@ -40,8 +44,8 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
     rows, mixed = list[tuple[float, ...]](), list[float]()
     step = len(scene.worlds) // max(1, len(scene.controls))
     for number, world in enumerate(scene.worlds):
-        sides, public = world.sides_of_records, _public_side(world)
-        for shown in _releases(world, design, 1 if several else RELEASES):
+        sides, public = world.sides_of_records, world.public_side
+        for shown in _of_seed(world, design, 1 if several else RELEASES):
             right = sides.right(shown.side, shown.judged)
             colour = sides.one_colour(shown.judged)
             free = np.nan if public is None else sides.right(public, shown.judged)
@@ -55,26 +59,51 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
     )  # fmt: skip
 
 
-def _releases(world: World, design: Design, count: int) -> Iterator[Shown]:
+def shown_releases(world: World, design: Design, entropy: Entropy, count: int) -> Iterator[Shown]:
+    """Simulate `count` releases of the records of a world, as their bundles would show them."""
+    for released in _drawn(world, design, entropy, count):
+        yield _shown(world, released)
+
+
+def _drawn(world: World, design: Design, entropy: Entropy, count: int) -> Iterator[Released]:
+    """Draw `count` simulated releases, of one path where paths cost nothing."""
     mechanism = mechanism_of(design)
     asked = replace(design, paths=1) if mechanism.free_paths else design
-    prepared, entropy = mechanism.prepare(asked, world.facts, world.records), SimulationEntropy(SEED)
+    prepared = mechanism.prepare(asked, world.facts, world.records)
     for _ in range(count):
-        released = draw_release(prepared, entropy, simulation=True)
-        chance = world.probabilities(released)
-        expected = released.records
-        judged = np.ones(chance.size, dtype=bool) if expected is None else judged_domain(expected)
-        yield Shown(shown_side(chance, judged), judged)
+        yield draw_release(prepared, entropy, simulation=True)
+
+
+def _shown(world: World, released: Released) -> Shown:
+    chance, expected = world.probabilities(released), released.records
+    judged = np.ones(chance.size, dtype=bool) if expected is None else judged_domain(expected)
+    return Shown(shown_side(chance, judged), judged, chance, expected, released.mean is not None)
+
+
+def _of_seed(world: World, design: Design, count: int) -> Iterator[Shown]:
+    """`shown_releases` by the public seed: columns of one table are judged in the same worlds, so that a
+    release whose map is read at any threshold is drawn once for all of them."""
+    if not mechanism_of(design).free_paths:
+        yield from shown_releases(world, design, SimulationEntropy(SEED), count)
+        return
+    records, cells = world.records, world.offset.size
+
+    def make() -> tuple[Released, ...]:
+        drawn = _drawn(world, design, SimulationEntropy(SEED), count)
+        return tuple(replace(each, raw=(), sums=None, map_draws=None, model_check=None) for each in drawn)
+
+    same = (
+        replace(design, paths=1),
+        count,
+        *(part.tobytes() for part in (records.index, records.count, records.units)),
+    )
+    for released in world.facts.cache.keep("judged releases", same, make, max(1, KEPT // (count * cells))):
+        yield _shown(world, released)
 
 
 def _exchanged(control: World, design: Design, sides: Sides) -> float:
-    (shown,) = _releases(control, design, 1)
+    (shown,) = _of_seed(control, design, 1)
     return sides.right(shown.side, shown.judged)
-
-
-def _public_side(world: World) -> Bools | None:
-    """(N,) the asked side on the public map that a release starts from; None where it starts from none."""
-    return None if world.facts.field is None else world.inside(np.zeros_like(world.offset))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -366,6 +366,8 @@ def _infeasible(task: SearchTask) -> str:
         text = "no mechanism that was asked for takes this unit of protection."
     elif min(floors) > task.epsilon:
         text = f"the smallest feasible epsilon on the grid is {min(floors):.3g}."
+        if task.ask.paths > 1:
+            text = f"{text[:-1]}; fewer paths need less."
     else:
         text = "choose a smaller epsilon."
     return (

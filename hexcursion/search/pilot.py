@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost, epsilon
+from dpgp_core.accounting.composition import Cost, epsilon, selection_curve
 from dpgp_core.accounting.guarantee import together
 from dpgp_core.mechanisms.cell_sums import (
     NoisyStatistics,
@@ -39,11 +39,13 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, Reservation
 from hexcursion.ledger.ledger import charge_stands
 from hexcursion.project.model import Pilot, Project, area_facts, record_keys
-from hexcursion.project.records import PlacedObservations, bin_records
+from hexcursion.project.records import PlacedObservations, bin_records, public_places, responses_of
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import SIMULATION_SEED
+from hexcursion.project.simulated import SIMULATION_SEED, simulate_reference, world_model
+from hexcursion.search.block_choice import LAWS, LEAST_ODDS, blocks_of, choose_law, strength
 from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.task import Scored
+from hexcursion.words import plural
 
 STEPS = 14
 SLACK = 1.25  # calibration charges a release up to so much more than it is proved to cost
@@ -62,21 +64,24 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
 
     The share `settings.pilot` of epsilon is spent on one Gaussian release of all cells' sums and counts
     (docs/mathematics.md, section 11), charged to the ledger before it is drawn. All after it, the model
-    choice by marginal likelihood and the whole search, is post-processing and free. A session pays for one
-    pilot once. Raise, before any charge, `WorkflowError`, `BudgetExceeded` or `RequestTaken`; after it
-    `Unreleased`.
+    choice by marginal likelihood and the whole search, is post-processing and free. With `pilot_by` "choice"
+    it buys a private choice of a simulated field's law instead. A session pays for one pilot once. Raise,
+    before any charge, `WorkflowError`, `BudgetExceeded` or `RequestTaken`; after it `Unreleased`.
     """
     settings = project.settings
     if settings.pilot is None or settings.reference is not None:
         raise WorkflowError("A pilot stands in for reference data: set `pilot` and leave `reference` out.")
     if project.pilot is not None:
         raise WorkflowError("A pilot was paid for already, and stands in for reference data.")
+    project.refuse_dropped()
     project.refuse_large_delta()
     if warning := pilot_warning(project):
         raise WorkflowError(warning)
+    share = settings.pilot * settings.epsilon
+    if settings.pilot_by == "choice":
+        return _run_choice(project, ledger, share, session)
     records = bin_records(project.private.placed, project.response, settings.unit)
     n, n_is_public = private_n(project), settings.relation == "replace-one"
-    share = settings.pilot * settings.epsilon
     noise = _pilot_noise(share, project)
     charge = _charge(project, ledger, _pilot_cost(noise, project), {
         "title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name, "epsilon": share, "n": n,
@@ -105,6 +110,27 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
             "`pilot` or epsilon."
         ) from error
     pilot = Pilot(charge.cost, share, reservation.seal)
+    return replace(project, reference=stand_in, reference_kind="private selection", pilot=pilot)
+
+
+def _run_choice(project: Project, ledger: Ledger, share: float, session: str) -> Project:
+    """Pay for a private choice among the laws of simulated worlds, and draw one field by the chosen law."""
+    settings, spacing = project.settings, project.lattice.spacing
+    laws = [world_model(spacing, number) for number in range(LAWS)]
+    index, responses = responses_of(project.private.placed, project.response, settings.unit)
+    places, n = project.lattice.domain_centres[index], project.public_n
+    owner, neighbours = public_facts(project).owner, public_facts(project).neighbours
+    each = share if owner is None else share / owner.records
+    cost = Cost.pure(share, selection_curve(share)).among(neighbours)
+    charge = _charge(project, ledger, cost, {
+        "title": "Private choice for tuning", "mechanism": "private-choice", "epsilon": share, "n": n,
+    })  # fmt: skip
+    with _charged(project, ledger, charge, session) as reservation:
+        law = choose_law(laws, spacing, places, responses, blocks_of(n, each), each, SystemEntropy())
+        reservation.commit(f"pilot-{random_name()}", hashlib.sha256(repr(law).encode()).hexdigest())
+    known = public_places(project.private.placed) if settings.places_public else None
+    stand_in = simulate_reference(settings, project.lattice, project.response, n, known, law=law)
+    pilot = Pilot(cost, share, reservation.seal, law)
     return replace(project, reference=stand_in, reference_kind="private selection", pilot=pilot)
 
 
@@ -176,6 +202,8 @@ def pilot_warning(project: Project) -> str:
     settings = project.settings
     if settings.pilot is None:
         return ""
+    if settings.pilot_by == "choice":
+        return _choice_warning(project, settings.pilot * settings.epsilon)
     noise = _pilot_noise(settings.pilot * settings.epsilon, project)
     n, cells = private_n(project), project.domain.size
     if pilot_strength(n, cells, noise) >= LEAST_STRENGTH:
@@ -184,6 +212,19 @@ def pilot_warning(project: Project) -> str:
         f"This pilot would show next to nothing: noise of {significant(noise, 2)} on each hexagon's count, "
         f"where {significant(n / cells, 2)} records lie on average. Nothing was charged: raise `pilot` or "
         "epsilon, take larger hexagons, or tune on a simulated field."
+    )
+
+
+def _choice_warning(project: Project, share: float) -> str:
+    """Why a choice at this epsilon would be left to chance, or "": from public numbers alone."""
+    owner = public_facts(project).owner
+    each = share if owner is None else share / owner.records
+    if strength(project.public_n, each) >= LEAST_ODDS:
+        return ""
+    return (
+        f"This choice would be left to chance: {plural(project.public_n, 'record')} at epsilon "
+        f"{significant(each, 2)} make {plural(blocks_of(project.public_n, each), 'block')}, too few to "
+        "outweigh its coins. Nothing was charged: raise `pilot` or epsilon, or tune on a simulated field."
     )
 
 

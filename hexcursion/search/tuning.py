@@ -130,11 +130,13 @@ def tune(
     *,
     beside: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
+    facts: PublicFacts | None = None,
 ) -> Tuned:
     """Search on the reference data; of the private records only the public number is used.
 
     `beside` are further epsilons of a shown frontier, which the choice does not depend on; `walked` are
-    others yet, for mechanisms with quick simulations. Raise `WorkflowError` if lengthscale and ridge are
+    others yet, for mechanisms with quick simulations. `facts` are those of another column of the same
+    records, whose work is used again. Raise `WorkflowError` if lengthscale and ridge are
     given, no design meets the budget, or the reference data are too few.
     """
     settings = project.settings
@@ -142,7 +144,7 @@ def tune(
         raise WorkflowError(
             "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
         )
-    facts = public_facts(project)  # one for both starts: what is made of the domain is made once
+    facts = facts or public_facts(project)  # shared by both starts, with the work on the domain
     if settings.weighs_drift:
         project = replace(project, settings=settings.with_changes(prior_mean=True))
     if settings.weighs_drift or not settings.tries_public_map:

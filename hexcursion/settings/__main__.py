@@ -1,4 +1,5 @@
-"""`python -m hexcursion.settings [FILE]`: write the reference page of all settings (docs/settings.md)."""
+"""`python -m hexcursion.settings [FILE]`: write the reference page of all settings
+(docs/settings.md)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""All settings by name and in words: for help texts, command-line options and the reference page."""
+"""All settings by name and in words: for help texts, command-line options and the reference
+page."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
+from hexcursion.settings.atlas import OWN, AtlasChoices
 from hexcursion.settings.data_settings import OF_ITS_OWN
 from hexcursion.settings.field import QUOTED, Field, fields_of
 from hexcursion.settings.model import TABLES, ReleaseSettings
@@ -13,41 +15,44 @@ from hexcursion.settings.names import GROUPS, Group
 
 @cache
 def catalogue() -> dict[str, Field]:
-    """Every setting by its name, those of a table as "data.path", in the order of the model."""
-    found: dict[str, Field] = {}
+    """Return every setting by its name, those of a table as "data.path", in the order of the
+    model."""
+    settings: dict[str, Field] = {}
     for name, item in fields_of(ReleaseSettings).items():
         if name in TABLES:
-            found |= {inner.name: inner for inner in fields_of(TABLES[name], name).values()}
+            settings |= {inner.name: inner for inner in fields_of(TABLES[name], name).values()}
         else:
-            found[name] = item
-    return found
+            settings[name] = item
+    return settings
 
 
 def field(name: str) -> Field:
-    """Return help, limits, words, default and unit of a setting, named as in a file; else `KeyError`."""
-    found = catalogue() | fields_of(ReleaseSettings)
-    if name not in found:
+    """Return the field of a setting by its name in a file; raise `KeyError` for an unknown name."""
+    settings = catalogue() | fields_of(ReleaseSettings)
+    if name not in settings:
         raise KeyError(f"no setting is called {name!r}.")
-    return found[name]
+    return settings[name]
 
 
 def is_copy(item: Field) -> bool:
-    """Whether it is a setting of the private file once more, with a prefix, for the reference data."""
+    """Whether a setting repeats one of the private file, with a prefix, for the reference data."""
     return item.name.startswith("reference.") and item.key != "path"
 
 
 def group_of(item: Field) -> Group:
-    """The heading of a setting: what belongs to the reference data stands under theirs."""
+    """Return the heading of a setting; settings of the reference data have their own."""
     return "reference" if item.name.startswith("reference.") else item.group
 
 
 def flag_of(item: Field) -> str:
-    """The option of a setting on the command line, as "--reference-years"; "" where a file alone says it."""
+    """Return the option of a setting, as "--reference-years"; "" for a setting without an
+    option."""
     return next(iter(flags_of(item)), "")
 
 
 def flags_of(item: Field) -> tuple[str, ...]:
-    """All options that stand for a setting on the command line, the listed first; stated facts have none."""
+    """Return all options of a setting on the command line, the listed one first; () for stated
+    facts."""
     table, _, key = item.name.rpartition(".")
     if table == "stated":
         return ()
@@ -78,26 +83,26 @@ COPIES = (
 
 
 def value_words(item: Field) -> str:
-    """What stands for a value on the command line: its words, or its kind."""
+    """Return the placeholder of a value on the command line: its words, or its kind."""
     if item.choices and item.setting.names is None:
         return "{" + ",".join(item.choices) + "}"
     return {"number": "NUMBER", "whole number": "NUMBER"}.get(item.kind, "TEXT")
 
 
 def help_words(item: Field) -> str:
-    """Help text with the names and the unit of measure of a value."""
+    """Return the help text with the names and the unit of measure of a value."""
     names = f" Names: {', '.join(item.choices)}." if item.setting.names is not None else ""
     measure = f" In {item.measure}." if item.measure else ""
     return meaning(item) + names + measure + (f" {COPIES}" if item.name == "reference.path" else "")
 
 
 def meaning(item: Field) -> str:
-    """The help text, also of what stands for a whole table on the command line."""
+    """Return the help text; the option of a whole table has the help of the table."""
     return field("reference").help if item.name == "reference.path" else item.help
 
 
 def default_words(item: Field) -> str:
-    """What holds where a setting is not given; "" where it must be."""
+    """Describe the default of a setting; "" for a required one."""
     if item.name == "reference.path":
         return field("reference").setting.otherwise
     if item.required:
@@ -108,7 +113,7 @@ def default_words(item: Field) -> str:
 
 
 def reference_page() -> str:
-    """The reference page of all settings, in Markdown."""
+    """Return the reference page of all settings, in Markdown."""
     parts = [HEAD]
     for group, title in GROUPS.items():
         parts.append(f"## {title[:1].upper()}{title[1:]}\n")
@@ -116,7 +121,33 @@ def reference_page() -> str:
         items = (item for item in catalogue().values() if group_of(item) == group and not is_copy(item))
         parts[-1] += "".join(f"\n{_row(item)}" for item in items)
         parts[-1] += f"\n\n{COPIES}\n" if group == "reference" else "\n"
-    return "\n".join(parts)
+    return "\n".join([*parts, *_columns_page()])
+
+
+COLUMNS = f"""## Several columns (an atlas)
+
+Several columns of the same records are released together with a table `[columns.NAME]` for each in a
+settings file, with `--value NAME NAME ...` on the command line, and with a list as `value` in Python. Each
+column may set {", ".join(f"`{name}`" for name in OWN)}:
+`--threshold pb=150 zn=500`, `threshold={{"pb": 150, "zn": 500}}`. All other
+settings hold for all columns; those that an atlas does not read are refused.
+
+| setting | option | value | default | meaning |
+|---|---|---|---|---|"""
+
+
+def _columns_page() -> list[str]:
+    """Return the section on the settings of several columns."""
+    rows = []
+    for item in fields_of(AtlasChoices).values():
+        cells = (f"`{item.key}`", f"`--{item.key}`", item.must_be, _written(item.default), item.help)
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    rows.append(
+        "| `derived` | `--derived` | a list of lists | none | Several columns: layers that follow from them, "
+        'published at no cost: `["ratio", "pb", "zn", 0.5]`, `difference` and `sum` alike (where it lies '
+        'above the number), `["both", "pb", "zn"]` and `["any", "pb", "zn", "cd"]`. |'
+    )
+    return [COLUMNS, *rows, ""]
 
 
 def _row(item: Field) -> str:

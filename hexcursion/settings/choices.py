@@ -1,11 +1,12 @@
 """Every public choice of one release, with its type, limits, words and default in one place.
 
-Settings files, the command line, the screens' help texts and docs/settings.md are all made from the
+Settings files, the command line, the screens' help texts and docs/settings.md all derive from the
 annotations below: a new setting is one field here.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -32,7 +33,7 @@ from hexcursion.settings.privacy_settings import NOTHING_STATED, PrivacySettings
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(PrivacySettings, DataSettings):
-    """The fields of a release's settings; whether they fit together is asked of `ReleaseSettings`."""
+    """The fields of a release's settings; `ReleaseSettings` checks that they are consistent."""
 
     # fmt: off
     threshold: Annotated[float, Setting(
@@ -52,6 +53,10 @@ class Choices(PrivacySettings, DataSettings):
     )] = 1
     accept_low_agreement: Annotated[bool, Setting(
         "Release although the expected agreement is low; the statement repeats this choice.", "set",
+    )] = False
+    accept_dropped: Annotated[bool, Setting(
+        "Release although more than 5 % of the rows lie outside the box or in the sea, lack a value or "
+        "place, or are duplicates.", "set",
     )] = False
     transform: Annotated[Transform | None, Setting(
         "Scale on which values are modelled.", "design", otherwise="log for sales, identity for sensors",
@@ -124,19 +129,20 @@ class Choices(PrivacySettings, DataSettings):
 
     @property
     def called(self) -> str:
-        """What is measured, in words: as said, or as its column is called without its unit."""
+        """The name of the measured quantity: as stated, or the name of its column without the
+        unit."""
         return self.value_name or split_unit(self.data.value or "")[0] or self.data.read_by.value_name
 
     @property
     def uses_log(self) -> bool:
-        """Prices are modelled on the log scale unless the settings say otherwise."""
+        """Whether values are modelled on the log scale; by default counts and prices are."""
         if self.values == "count":
             return True
         return (self.transform or ("log" if self.data.read_by.log_scale else "identity")) == "log"
 
     @property
     def uses_public_counts(self) -> bool:
-        """Whether published reference data serve as prior of the counts: yes, unless told otherwise."""
+        """Whether published reference data are the prior of the counts; by default they are."""
         published = self.reference is not None and self.reference_public
         return published if self.public_counts is None else self.public_counts
 
@@ -144,29 +150,29 @@ class Choices(PrivacySettings, DataSettings):
     def tries_public_map(self) -> bool:
         """Whether the search compares releases with and without the public map as prior mean.
 
-        A question about change is relative to that map already.
+        A question about change is already relative to that map.
         """
         published = self.reference is not None and self.reference_public
         return self.prior_mean is None and published and not self.change
 
     @property
     def weighs_drift(self) -> bool:
-        """Whether a release starts from the public map and weighs how far the field has drifted since."""
+        """Whether a release starts from the public map and weighs the drift of the field since."""
         return self.tries_public_map and any(MECHANISMS[name].weighs_drift for name in self.mechanisms)
 
     @property
     def unit_word(self) -> UnitWord:
-        """What one record is, in the data's own word."""
+        """The word for one record of these data."""
         if self.unit == "cell":
             return "cell"
         if self.owner is not None and self.records_per_owner == 1:
             return owner_word_of(self.owner)
-        counted = self.values == "count" and not self.data.is_sales
-        return self.record_word or ("record" if counted else self.data.read_by.kind)
+        is_count = self.values == "count" and not self.data.is_sales
+        return self.record_word or ("record" if is_count else self.data.read_by.kind)
 
     @property
     def owner_block(self) -> dict[str, Any] | None:
-        """Whom epsilon is about where a column names the owner of a record, as a statement says it."""
+        """The owners that epsilon protects, for the statement; None without a column of owners."""
         if self.owner is None or self.records_per_owner is None:
             return None
         return {
@@ -177,8 +183,24 @@ class Choices(PrivacySettings, DataSettings):
 
     @property
     def scope(self) -> Scope:
-        """What the values are of, when, under which filters and by whom: public, as all settings are."""
+        """The population, period, filters and source of the values: public, like all settings."""
         data = self.data
-        kept = "" if data.segment == "all" else SEGMENTS[data.segment].title
-        filters = tuple(f"{column} = {entry}" for column, entry in data.where)
-        return Scope(self.population or kept, self.period or years_in_words(data.years), filters, self.source)
+        segment = "" if data.segment == "all" else SEGMENTS[data.segment].title
+        filters = tuple(f"{column} = {' or '.join(entries)}" for column, entries in data.filters.items())
+        return Scope(
+            self.population or segment,
+            self.period or years_in_words(data.years),
+            filters,
+            self.source,
+            self._since,
+        )
+
+    @property
+    def _since(self) -> str:
+        """The year of the public map, where its source is of one; else ""."""
+        source = self.reference if self.reference_public else None
+        if source is None:
+            return ""
+        kept = {entry for entries in source.filters.values() for entry in entries}
+        years = set(map(str, source.years)) or {entry for entry in kept if re.fullmatch(r"[12]\d{3}", entry)}
+        return years.pop() if len(years) == 1 else ""

@@ -1,4 +1,4 @@
-"""Which choices fit together: what no single field of the settings can tell."""
+"""Checks that choices are consistent, beyond the checks of single fields."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from hexcursion.settings.names import (
 
 _WORD = re.compile(r"[^\W\d_]+(?:[ '-][^\W\d_]+)*")
 LEAST_SHARE = 1.0
-"""Least share of yes, and of no, that is asked about, per cent."""
+"""The least share of yes, and of no, in a question, per cent."""
 
 RISKS = (0.05, 20.0)
-"""Least and largest relative risk that is asked about."""
+"""The least and the largest relative risk in a question."""
 
 MOST_LOG = 300.0
-"""Largest logarithm on the response scale: beyond all data, and far within what `exp` can hold."""
+"""The largest logarithm on the response scale: beyond all data, and far below the overflow of
+`exp`."""
 
 
 def agree(settings: Choices) -> None:
-    """Raise `WorkflowError` where choices do not fit together; leave out mechanisms that cannot serve."""
+    """Raise `WorkflowError` for inconsistent choices; remove mechanisms that cannot serve."""
     for check in (
         _agree_on_question, _agree_on_layers, _agree_on_covariates, _agree_on_looks, _agree_on_answers,
         _agree_on_counts, _agree_on_tuning, _agree_on_reference, _agree_on_owner, _agree_on_executor,
@@ -47,7 +48,8 @@ def agree(settings: Choices) -> None:
 
 
 def _agree_on_question(settings: Choices) -> None:
-    """Raise `WorkflowError` unless there is one area, and a threshold that its scale can hold."""
+    """Raise `WorkflowError` unless there is one area, and a threshold within the range of its
+    scale."""
     if settings.record_word and not _WORD.fullmatch(settings.record_word):
         raise WorkflowError("`record_word` is one record in letters, such as well or moss sample.")
     if (settings.region is None) == (settings.bbox is None):
@@ -71,21 +73,22 @@ def _agree_on_question(settings: Choices) -> None:
         )
 
 
-def _is_among(path: str, others: Sequence[str]) -> bool:
-    """Whether a path leads to one of these files, links and `..` resolved."""
-    return os.path.realpath(path) in map(os.path.realpath, others)
+def _is_among(path: str, paths: Sequence[str]) -> bool:
+    """Whether a path is one of these files, after resolving links and `..`."""
+    return os.path.realpath(path) in map(os.path.realpath, paths)
 
 
 def _agree_on_layers(settings: Choices) -> None:
-    """Raise `WorkflowError` where it is open which column names which layer, or a layer is the data."""
+    """Raise `WorkflowError` if the columns do not match the layers, or a layer is the private
+    data."""
     layers = len(settings.layers)
     for name in ("label_columns", "layer_colours", "layer_widths"):
-        given, what = len(getattr(settings, name)), name.replace("_", " ")
-        if (given > 1 and given != layers) or (given and not layers):
+        count, what = len(getattr(settings, name)), name.replace("_", " ")
+        if (count > 1 and count != layers) or (count and not layers):
             raise WorkflowError(
-                f"{given} {what} are given for {layers} layers: give one for each, or one for all."
+                f"{count} {what} are given for {layers} layers: give one for each, or one for all."
             )
-    sources = [one.path for one in (settings.data, settings.reference) if one is not None]
+    sources = [source.path for source in (settings.data, settings.reference) if source is not None]
     if settings.basemap is not None and _is_among(settings.basemap, sources):
         raise WorkflowError(
             "A basemap is public, so it cannot be the file of the records: choose another file."
@@ -97,7 +100,8 @@ def _agree_on_layers(settings: Choices) -> None:
 
 
 def _agree_on_covariates(settings: Choices) -> None:
-    """Raise `WorkflowError` where it is open which column is meant, or a covariate is the data or unread."""
+    """Raise `WorkflowError` if the columns do not match the covariates, or one is the private
+    data."""
     files, columns = len(settings.covariates), len(settings.covariate_columns)
     if (columns > 1 and columns != files) or (columns and not files):
         raise WorkflowError(
@@ -116,11 +120,11 @@ def _agree_on_covariates(settings: Choices) -> None:
 
 
 def _agree_on_looks(settings: Choices) -> None:
-    """Raise `WorkflowError` where two looks are asked for and no fixed design of amounts is released."""
+    """Raise `WorkflowError` for two looks without a fixed design of amounts."""
     if settings.looks == 1:
         return
-    taken = any("looks" in MECHANISMS[name].reads for name in settings.mechanisms)
-    if not taken or settings.values != "amount":
+    available = any("looks" in MECHANISMS[name].reads for name in settings.mechanisms)
+    if not available or settings.values != "amount":
         raise WorkflowError("Two looks are taken by spectral statistics of amounts alone: set `looks` to 1.")
     for name in ("reference", "pilot", "lengthscale"):
         if getattr(settings, name) is not None:
@@ -128,7 +132,7 @@ def _agree_on_looks(settings: Choices) -> None:
 
 
 def _agree_on_answers(settings: Choices) -> None:
-    """Raise `WorkflowError` where answers of yes and no are asked for what is done with amounts alone."""
+    """Raise `WorkflowError` for answers of yes and no with choices that apply only to amounts."""
     if settings.values != "yes-no":
         if settings.yes_above is not None:
             raise WorkflowError(
@@ -147,7 +151,8 @@ def _agree_on_answers(settings: Choices) -> None:
 
 
 def _agree_on_published_answers(settings: Choices) -> None:
-    """Raise `WorkflowError` unless a reference of answers is public and is what the release starts from."""
+    """Raise `WorkflowError` unless a reference of answers is public and the release starts from
+    it."""
     if settings.change:
         raise WorkflowError("Change is told of amounts: leave `change` out, or ask about a share of yes.")
     if settings.reference is None:
@@ -165,14 +170,15 @@ def _agree_on_published_answers(settings: Choices) -> None:
 
 
 def _refuse_tuning(settings: Choices, what: str) -> None:
-    """Raise `WorkflowError` for whatever would tune or scale a release of records without amounts."""
+    """Raise `WorkflowError` for a choice that would tune or scale a release of records without
+    amounts."""
     for name in ("pilot", "limits", "lengthscale", "transform", "centre", "clip"):
         if getattr(settings, name) is not None:
             raise WorkflowError(f"{what} released by one fixed design, without `{name}`: leave that out.")
 
 
 def _agree_on_counts(settings: Choices) -> None:
-    """Raise `WorkflowError` where records are counted and something is asked of values, or the reverse."""
+    """Raise `WorkflowError` for counts with choices that apply only to values, or the reverse."""
     if settings.values != "count":
         if settings.population_file is not None or settings.population_column:
             raise WorkflowError(
@@ -208,15 +214,20 @@ def _agree_on_counts(settings: Choices) -> None:
 
 
 def _agree_on_tuning(settings: Choices) -> None:
-    """Raise `WorkflowError` unless the design comes from one place: reference data, one look or by hand."""
+    """Raise `WorkflowError` unless the design comes from one place: reference data, one look or by
+    hand."""
     if settings.pilot is not None and (settings.reference is not None or settings.lengthscale is not None):
         raise WorkflowError("A pilot is for tuning without reference data: leave one of the two out.")
+    if settings.pilot is None and settings.pilot_by != "sums":
+        raise WorkflowError(
+            "What a pilot buys is asked with its share: give `pilot`, or leave `pilot_by` out."
+        )
     if (settings.lengthscale is None) != (settings.ridge is None):
         raise WorkflowError("Give lengthscale and ridge together, or neither and let the search choose.")
 
 
 def _agree_on_reference(settings: Choices) -> None:
-    """Raise `WorkflowError` where something public is asked of reference data that are not published."""
+    """Raise `WorkflowError` for choices that need published reference data without such data."""
     if settings.reference is not None and settings.reference_public:
         return
     for name, subject in (
@@ -231,7 +242,8 @@ def _agree_on_reference(settings: Choices) -> None:
 
 
 def _agree_on_owner(settings: Choices) -> None:
-    """Raise `WorkflowError` unless an owner is a column of a sensor table with a limit on its points."""
+    """Raise `WorkflowError` unless an owner is a column of a sensor table with a limit on its
+    records."""
     if (settings.owner is None) != (settings.records_per_owner is None):
         raise WorkflowError(
             "Give owner and records_per_owner together: whose records belong together, and how many of them "
@@ -254,7 +266,8 @@ def _agree_on_owner(settings: Choices) -> None:
 
 
 def _agree_on_relation(settings: Choices) -> None:
-    """Raise `WorkflowError` unless a number of records is either public, or private and guessed."""
+    """Raise `WorkflowError` unless the number of records is public, or private with a public
+    guess."""
     if settings.relation == "replace-one":
         if settings.records_about is not None:
             raise WorkflowError(
@@ -276,7 +289,7 @@ def _agree_on_relation(settings: Choices) -> None:
 
 
 def _agree_on_periods(settings: Choices) -> None:
-    """Raise `WorkflowError` unless a budget for several periods is there, and the period is one of them."""
+    """Raise `WorkflowError` unless several periods have a budget, and the period is one of them."""
     if settings.periods is None:
         if settings.period_number != 1 or settings.period_shares != "equal":
             raise WorkflowError("Say how many `periods` there are, or leave the other words on periods out.")
@@ -294,7 +307,7 @@ def _agree_on_periods(settings: Choices) -> None:
 
 
 def _agree_on_executor(settings: Choices) -> None:
-    """Raise `WorkflowError` where an address of a Dask scheduler would be ignored."""
+    """Raise `WorkflowError` if the address of a Dask scheduler would be ignored."""
     if settings.dask is not None and settings.executor != "dask":
         raise WorkflowError(
             f"The address {settings.dask!r} is for the executor 'dask', not {settings.executor!r}: set "
@@ -303,7 +316,7 @@ def _agree_on_executor(settings: Choices) -> None:
 
 
 def _agree_on_reads(settings: Choices) -> None:
-    """Raise `WorkflowError` for a choice of which nothing would come: a person would believe in it."""
+    """Raise `WorkflowError` for a choice without effect, in which a person would trust."""
     origin = origin_of(
         settings.mechanisms,
         reference=settings.reference is not None and settings.values == "amount",
@@ -311,44 +324,47 @@ def _agree_on_reads(settings: Choices) -> None:
         by_hand=settings.lengthscale is not None,
     )
     names = that_release(settings.mechanisms, origin)
-    usual = {each.name: each.default for each in fields(settings)}
+    usual = {item.name: item.default for item in fields(settings)}
     idle = [name for name in not_read(settings.mechanisms, origin) if getattr(settings, name) != usual[name]]
-    if not idle or not names:  # a design by hand that no mechanism has is refused where it is made
+    if not idle or not names:  # the search refuses a design by hand that no mechanism has
         return
-    named = " and ".join(f"`{name}`" for name in idle)
+    choices = " and ".join(f"`{name}`" for name in idle)
     why = {
         "searched": f"by {' and '.join(names)}",
         "by hand": f"where a design of {' or '.join(names)} is given by hand",
     }.get(origin, f"where the fixed design of {names[0]} is released without a search")
-    others = [name for name, each in MECHANISMS.items() if set(idle) & set(each.reads)]
-    remedy = f", or choose a mechanism that reads it: {' or '.join(others)}" if others else ""
+    readers = [name for name, item in MECHANISMS.items() if set(idle) & set(item.reads)]
+    remedy = f", or choose a mechanism that reads it: {' or '.join(readers)}" if readers else ""
     if origin not in ("searched", "by hand"):
         remedy = f", or choose `mechanisms` without {names[0]}"
-    raise WorkflowError(f"Nothing is done with {named} {why}: leave that out{remedy}.")
+    raise WorkflowError(f"Nothing is done with {choices} {why}: leave that out{remedy}.")
 
 
 def _serving_mechanisms(settings: Choices) -> tuple[str, ...]:
-    """Return the mechanisms asked for that are proved for the unit of protection and the neighbours.
+    """Return the requested mechanisms that are proved for the unit of protection and the
+    neighbours.
 
-    Raise `WorkflowError` where none is left; it says which unit, relation or mechanism would do.
+    Raise `WorkflowError` if none is left, with the units, relations or mechanisms that would serve.
     """
-    asked, unit, relation = settings.mechanisms, settings.unit, settings.relation
-    known = settings.places_public
-    serving = that_can_serve(asked, unit, relation, known)
+    names, unit, relation = settings.mechanisms, settings.unit, settings.relation
+    places_public = settings.places_public
+    serving = that_can_serve(names, unit, relation, places_public)
     if serving:
         return serving
-    if that_can_serve(asked, unit, relation, True):
+    if that_can_serve(names, unit, relation, True):
         raise WorkflowError(
-            f"{' and '.join(asked)} protects values only: declare the places of the records public with "
+            f"{' and '.join(names)} protects values only: declare the places of the records public with "
             "`places_public`, or choose a mechanism that protects places too."
         )
     units: tuple[Unit, ...] = get_args(Unit)
     relations: tuple[Relation, ...] = get_args(Relation)
-    remedies = [f"unit {other!r}" for other in units if that_can_serve(asked, other, relation, known)]
-    remedies += [f"relation {other!r}" for other in relations if that_can_serve(asked, unit, other, known)]
-    remedies += that_can_serve(mechanism_names(), unit, relation, known)
+    remedies = [f"unit {other!r}" for other in units if that_can_serve(names, other, relation, places_public)]
+    remedies += [
+        f"relation {other!r}" for other in relations if that_can_serve(names, unit, other, places_public)
+    ]
+    remedies += that_can_serve(mechanism_names(), unit, relation, places_public)
     remedy = f"choose {' or '.join(remedies)}" if remedies else "choose another unit and relation"
     raise WorkflowError(
-        f"{' and '.join(asked)} cannot protect records of unit {unit!r} under the relation {relation!r}: "
+        f"{' and '.join(names)} cannot protect records of unit {unit!r} under the relation {relation!r}: "
         f"{remedy}."
     )

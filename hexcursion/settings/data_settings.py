@@ -1,4 +1,4 @@
-"""Settings that say what a release is made from: one source, private and reference data, the public area."""
+"""Settings of the sources of a release: private data, reference data and the public area."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from hexcursion.settings.field import Checked, Setting
 from hexcursion.settings.names import LOADERS, Values, loader_names, segment_names
 
 OF_ITS_OWN = ("path", "years", "where", "layer", "place_sd", "trip")
-"""What reference data do not take over from the private data where they say nothing: file and filters."""
+"""The settings that reference data do not inherit from the private data: file and filters."""
 
 
 @dataclass(frozen=True)
 class SourceSettings(Checked, Wanted):
-    """One source: Price Paid sales with a postcode lookup, a sensor table, or what another loader reads.
+    """One source: Price Paid sales with a postcode lookup, a sensor table, or a file of another
+    loader.
 
-    Where no `loader` is named, a source with `postcodes` and without `value` is a Price Paid file, any other
-    a sensor table. Raise `WorkflowError` for a bad value or fields that do not fit together.
+    Without `loader`, a source with `postcodes` and without `value` is a Price Paid file, any other
+    is a sensor table. Raise `WorkflowError` for a bad value or inconsistent fields.
     """
 
     # fmt: off
@@ -70,8 +71,10 @@ class SourceSettings(Checked, Wanted):
         "Coordinate reference system of a sensor table's columns.", "data", shortest=1, metavar="EPSG:n",
     )] = "EPSG:4326"
     where: Annotated[tuple[tuple[str, str], ...], Setting(
-        "Rows of a sensor table that are kept: those with these entries. The map says so.", "data",
-        must_be="a table of columns and the entry that each should have", metavar="COLUMN=VALUE",
+        "Rows of a sensor table that are kept: those with these entries, one of several of a column. The map "
+        "says so.", "data",
+        must_be="a table of columns and the entry, or list of entries, that each should have",
+        metavar="COLUMN=VALUE",
         otherwise="every row",
     )] = ()
 
@@ -168,7 +171,8 @@ class SourceSettings(Checked, Wanted):
     # fmt: on
 
     def agree(self) -> None:
-        """Raise `WorkflowError` unless the loader is told what it needs, and nothing that it ignores."""
+        """Raise `WorkflowError` unless the loader has the fields it needs and none that it
+        ignores."""
         if not self.path:
             raise WorkflowError("No data file is named: set `data` to a Price Paid file or a sensor table.")
         try:
@@ -182,31 +186,42 @@ class SourceSettings(Checked, Wanted):
             )
         if lacking := self.read_by.lacks(self):
             raise WorkflowError(lacking)
-        usual = {each.name: each.default for each in fields(self)}
+        usual = {item.name: item.default for item in fields(self)}
         if ignored := [name for name in self.read_by.ignores if getattr(self, name) != usual[name]]:
-            named = " and ".join(f"`{name}`" for name in ignored)
+            names = " and ".join(f"`{name}`" for name in ignored)
             raise WorkflowError(
-                f"Nothing is done with {named} where the data are {self.read_by.title}: leave that out and "
+                f"Nothing is done with {names} where the data are {self.read_by.title}: leave that out and "
                 f"{self.read_by.instead}."
             )
 
     @property
     def rules_in_words(self) -> tuple[str, ...]:
-        """Sentences for the statement: what a person said becomes of readings beyond a limit."""
+        """Sentences for the statement about the stated rule for readings beyond a limit."""
         limits = (self.detection_limit, self.condition, self.limit_column)
         if self.censored == "limit" and limits == (None, None, None):
             return ()
         if self.censored == "drop":
             return ("Readings below or above a limit of measurement were left out.",)
-        named = "" if self.detection_limit is None else f", {self.detection_limit:g} where they name none"
+        default_limit = (
+            "" if self.detection_limit is None else f", {self.detection_limit:g} where they name none"
+        )
         half = "half of their limit" if self.censored == "half" else "their limit"
         return (
-            f"Readings below a limit of measurement count as {half}{named}; those above one, as the limit.",
+            f"Readings below a limit of measurement count as {half}{default_limit}; "
+            "those above one, as the limit.",
         )
 
     @property
+    def filters(self) -> dict[str, list[str]]:
+        """The accepted entries of rows, by column."""
+        listed: dict[str, list[str]] = {}
+        for column, entry in self.where:
+            listed.setdefault(column, []).append(entry)
+        return listed
+
+    @property
     def read_by(self) -> Loader:
-        """The loader that is named, or else meant."""
+        """The named loader, or the one that the other fields imply."""
         return loader_of(self, LOADERS)
 
     @property

@@ -1,4 +1,4 @@
-"""What is known about one setting: its words and limits, and how a value is held against them."""
+"""The definition of one setting: its words and limits, and the check of a value against them."""
 
 from __future__ import annotations
 
@@ -24,47 +24,49 @@ _KINDS: dict[Any, Kind] = {float: "number", int: "whole number", str: "text", bo
 QUOTED = " in quotation marks"
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 SMALLEST, LARGEST = 1e-50, 1e50
-"""Sizes of a number other than 0, included: products of several are still numbers of the machine."""
+"""The least and largest size of a number other than 0, so that products of several neither overflow
+nor underflow."""
 
 
 class Required:
-    """Stands for the default of a setting that has none."""
+    """Marks a setting without a default."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a person should know about a setting; stands in its annotation, beside its type."""
+    """The documentation and limits of a setting, in its annotation after its type."""
 
     help: str  # one plain sentence
-    group: Group  # the heading it stands under
+    group: Group  # its heading
     _: KW_ONLY
     measure: Measure = ""  # unit of measure of its value, in words
-    minimum: float | None = None  # of a number (of each in a list), included, as `maximum`
+    minimum: float | None = None  # of a number, or of each number in a list; included, as `maximum`
     maximum: float | None = None
     above: float | None = None  # excluded, as `below`
     below: float | None = None
     one_line: bool = False  # whether line breaks and control characters are refused
-    shortest: int = 0  # of characters of a text, or entries of a list, as `longest`
+    shortest: int = 0  # in characters of a text or entries of a list, as `longest`
     longest: int | None = None
-    # where its words are registered; asked each time, so that a registry may grow
+    # the registry of its words, called each time because it may grow
     names: Callable[[], tuple[str, ...]] | None = None
-    must_be: str = ""  # what it must be, where the sentence made from type and limits reads badly
-    remedy: str = ""  # how to mend a bad value, as in "try 1e-5"
-    otherwise: str = ""  # what holds where it is left out, if its default does not say so
-    flag: str = ""  # its word on the command line, if other than its name
-    also: str = ""  # a second word for it there
-    metavar: str | tuple[str, ...] = ""  # stands for its value in the command line's help
-    in_files: bool = True  # may stand in a settings file; what opens a connection may not
+    must_be: str = ""  # the requirement in words, if the sentence from type and limits reads badly
+    remedy: str = ""  # for a bad value, as in "try 1e-5"
+    otherwise: str = ""  # the default in words, if the value does not show it
+    flag: str = ""  # its option on the command line, if different from its name
+    also: str = ""  # a second option
+    metavar: str | tuple[str, ...] = ""  # placeholder of its value in the command line's help
+    # whether a settings file may set it; False for settings that open a connection
+    in_files: bool = True
 
 
 @dataclass(frozen=True)
 class Field:
-    """One setting: its name, its type and all that its annotation says."""
+    """One setting: its name, its type and its annotation."""
 
     name: str  # as in a settings file, such as "data.path"
     annotation: Any  # type without `None`
-    optional: bool  # whether it may be left open (None)
-    default: Any  # what holds where it is not given; `Required` where it must be
+    optional: bool  # whether it may be None
+    default: Any  # the default value; `Required` without one
     setting: Setting
 
     @property
@@ -79,37 +81,37 @@ class Field:
 
     @property
     def group(self) -> Group:
-        """The heading it stands under."""
+        """Its heading."""
         return self.setting.group
 
     @property
     def measure(self) -> str:
-        """Unit of measure in words; "" where it has none."""
+        """Unit of measure in words; "" without a unit."""
         return self.setting.measure
 
     @property
     def minimum(self) -> float | None:
-        """Lower limit of a number; `open_below` says whether it is excluded."""
+        """Lower limit of a number; excluded if `open_below`."""
         return self.setting.minimum if self.setting.above is None else self.setting.above
 
     @property
     def maximum(self) -> float | None:
-        """Upper limit of a number; `open_above` says whether it is excluded."""
+        """Upper limit of a number; excluded if `open_above`."""
         return self.setting.maximum if self.setting.below is None else self.setting.below
 
     @property
     def open_below(self) -> bool:
-        """Whether the lower limit itself is refused."""
+        """Whether the lower limit is excluded."""
         return self.setting.above is not None
 
     @property
     def open_above(self) -> bool:
-        """Whether the upper limit itself is refused."""
+        """Whether the upper limit is excluded."""
         return self.setting.below is not None
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
+        """Whether the setting has no default."""
         return self.default is Required
 
     @cached_property
@@ -119,7 +121,7 @@ class Field:
 
     @property
     def length(self) -> int | None:
-        """Number of entries of a list whose length is fixed."""
+        """Number of entries of a list of fixed length; None for others."""
         entries = get_args(self.annotation)
         return len(entries) if self.many and Ellipsis not in entries else None
 
@@ -130,7 +132,7 @@ class Field:
 
     @cached_property
     def kind(self) -> Kind:
-        """What sort of value it is, or what sort each entry of a list is."""
+        """The kind of the value, or of each entry of a list."""
         if get_origin(self.item) is Literal or self.setting.names is not None:
             return "word"
         if get_origin(self.item) is tuple:
@@ -139,14 +141,14 @@ class Field:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words it may hold; empty where any value of its kind may stand."""
+        """The allowed words; empty if any value of its kind is allowed."""
         if self.setting.names is not None:
             return self.setting.names()
         return tuple(get_args(self.item)) if get_origin(self.item) is Literal else ()
 
     @property
     def must_be(self) -> str:
-        """What a value must be, as the middle of a sentence."""
+        """The requirement on a value, as the middle of a sentence."""
         setting = self.setting
         if setting.must_be:
             return setting.must_be
@@ -166,8 +168,8 @@ class Field:
 
     def _text(self) -> str:
         if self.setting.longest is not None:
-            least = f"{self.setting.shortest:,} to" if self.setting.shortest else "at most"
-            return f"a text of {least} {self.setting.longest:,} characters{QUOTED}"
+            shortest = f"{self.setting.shortest:,} to" if self.setting.shortest else "at most"
+            return f"a text of {shortest} {self.setting.longest:,} characters{QUOTED}"
         return f"a {'non-empty ' if self.setting.shortest else ''}text{QUOTED}"
 
     def _number(self, noun: str) -> str:
@@ -190,10 +192,11 @@ class Field:
         return f"{noun} from {low:g} {'to' if not self.open_above else 'to below'} {high:g}"
 
     def check(self, value: Any, subject: str = "") -> Any:
-        """Return the value in its plain form, or raise `WorkflowError` in a sentence on `subject` (its name).
+        """Return the value in its plain form, or raise `WorkflowError` with a sentence about
+        `subject` (its name).
 
-        Lists become tuples, whole floats become integers where those are asked for, and a registered name
-        that is given twice counts once.
+        Turn lists into tuples and whole floats into integers if the setting is an integer, and
+        remove repeated registered names.
         """
         if value is None and self.optional:
             return None
@@ -202,7 +205,7 @@ class Field:
                 raise self._refusal(value, subject)
             return value
         try:
-            found = self._adapter.validate_python(_plain(value, self.kind))
+            result = self._adapter.validate_python(_plain(value, self.kind))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             if first["type"] == "string_unicode":
@@ -212,22 +215,22 @@ class Field:
                 ) from error
             raise self._refusal(first["input"], subject) from error
         if self.kind == "number":
-            for number in found if self.many else (found,):
+            for number in result if self.many else (result,):
                 if number and not SMALLEST <= abs(number) <= LARGEST:
                     raise WorkflowError(
                         f"{subject or self.name} must be of a size from {SMALLEST:g} to {LARGEST:g}, not "
                         f"{number:g}: choose a less extreme number."
                     )
         if self.kind == "text":
-            for text in found if self.many else (found,):
+            for text in result if self.many else (result,):
                 self._check_characters(text, subject)
         if self.setting.names is not None:
-            known = self.setting.names()
-            for name in found if self.many else (found,):
-                if name not in known:
+            names = self.setting.names()
+            for name in result if self.many else (result,):
+                if name not in names:
                     raise self._refusal(name, subject)
-            return tuple(dict.fromkeys(found)) if self.many else found
-        return found
+            return tuple(dict.fromkeys(result)) if self.many else result
+        return result
 
     def _check_characters(self, text: str, subject: str) -> None:
         unseen = any(category(letter) in ("Cc", "Zl", "Zp") for letter in text) and self.setting.one_line
@@ -238,18 +241,20 @@ class Field:
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
         setting = self.setting
-        entry, whole = self.item, self.annotation
+        entry, annotation = self.item, self.annotation
         if self.kind in ("number", "whole number"):
             entry = Annotated[
                 entry, Limits(gt=setting.above, ge=setting.minimum, lt=setting.below, le=setting.maximum)
             ]
         if self.many:
-            whole = tuple[tuple(entry for _ in range(self.length))] if self.length else tuple[entry, ...]  # type: ignore[misc, valid-type]
+            annotation = tuple[tuple(entry for _ in range(self.length))] if self.length else tuple[entry, ...]  # type: ignore[misc, valid-type]
         else:
-            whole = entry
+            annotation = entry
         if self.many or self.kind == "text":
-            whole = Annotated[whole, Limits(min_length=setting.shortest, max_length=setting.longest)]
-        return TypeAdapter(whole, config=_STRICT)
+            annotation = Annotated[
+                annotation, Limits(min_length=setting.shortest, max_length=setting.longest)
+            ]
+        return TypeAdapter(annotation, config=_STRICT)
 
     def _refusal(self, value: Any, subject: str) -> WorkflowError:
         remedy = f": {self.setting.remedy}" if self.setting.remedy else ""
@@ -257,16 +262,17 @@ class Field:
 
 
 def field_of(name: str, hint: Any, default: Any) -> Field:
-    """The field that an annotation `Annotated[TYPE, Setting(...)]` describes."""
+    """Return the field of an annotation `Annotated[TYPE, Setting(...)]`."""
     annotation, setting = get_args(hint)
     optional = get_origin(annotation) in (Union, UnionType) and NoneType in get_args(annotation)
     if optional:
-        (annotation,) = (one for one in get_args(annotation) if one is not NoneType)
+        (annotation,) = (kind for kind in get_args(annotation) if kind is not NoneType)
     return Field(name, annotation, optional, default, setting)
 
 
 def _plain(value: Any, kind: Kind) -> Any:
-    """Lists as tuples and numbers of any library as Python's own; everything else as it is."""
+    """Convert lists to tuples and numbers of any library to Python's; leave other values
+    unchanged."""
     if isinstance(value, list | tuple):
         return tuple(_plain(entry, kind) for entry in value)
     if isinstance(value, str):
@@ -284,7 +290,7 @@ def _plain(value: Any, kind: Kind) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """A value inside a sentence: on one line and not long."""
+    """Write a value for a sentence: on one line and short."""
     try:
         text = value.isoformat() if isinstance(value, date | time) else " ".join(repr(value).split())
     except ValueError:  # Python does not write integers of thousands of digits
@@ -296,8 +302,8 @@ def _shown(value: Any) -> str:
 class Checked:
     """A frozen dataclass that is valid or does not exist.
 
-    Every field of a subclass is annotated `Annotated[TYPE, Setting(...)]`. A value that may not stand there
-    is refused with one sentence (`WorkflowError`); what no single field can tell stands in `agree`.
+    Every field of a subclass is annotated `Annotated[TYPE, Setting(...)]`. An invalid value raises
+    `WorkflowError` with one sentence; `agree` checks several fields together.
     """
 
     def __post_init__(self) -> None:
@@ -306,14 +312,15 @@ class Checked:
         self.agree()
 
     def agree(self) -> None:
-        """Raise `WorkflowError` where fields that are valid alone do not fit together."""
+        """Raise `WorkflowError` if fields that are valid alone are inconsistent."""
 
 
 _KNOWN: dict[tuple[type[Checked], str], dict[str, Field]] = {}
 
 
 def fields_of(kind: type[Checked], table: str = "") -> dict[str, Field]:
-    """Return the fields of a class of settings by their key, in order; a `table` begins their names."""
+    """Return the fields of a class of settings by their key, in order; `table` is the prefix of
+    names."""
     if (kind, table) not in _KNOWN:
         hints = get_type_hints(kind, include_extras=True)
         prefix = f"{table}." if table else ""
@@ -327,10 +334,10 @@ def fields_of(kind: type[Checked], table: str = "") -> dict[str, Field]:
 
 
 def refuse_unknown(values: dict[str, Any], kind: type[Checked], where: str) -> None:
-    """Raise `WorkflowError` for a key that the class does not have, naming the nearest one it has."""
-    known = fields_of(kind)
+    """Raise `WorkflowError` for an unknown key of the class, with the nearest known key."""
+    keys = fields_of(kind)
     for key in values:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            remedy = f"did you mean {near[0]!r}?" if near else f"known keys are {', '.join(known)}."
+        if key not in keys:
+            near = difflib.get_close_matches(str(key), keys, n=1)
+            remedy = f"did you mean {near[0]!r}?" if near else f"known keys are {', '.join(keys)}."
             raise WorkflowError(f"Unknown {where} key {key!r}: {remedy}")

@@ -1,9 +1,9 @@
-"""The settings of one release: public choices that fit together, and the files that keep them."""
+"""The settings of one release: consistent public choices, and their files."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,22 +22,22 @@ from hexcursion.settings.privacy_settings import StatedFacts
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSettings(Choices):
-    """Everything fixed before the private records are touched; see docs/settings.md.
+    """Every choice that is fixed before the private records are read; see docs/settings.md.
 
-    Raise `WorkflowError` for a value that may not stand in its field or choices that do not fit together.
+    Raise `WorkflowError` for an invalid value of a field or inconsistent choices.
     """
 
     def agree(self) -> None:
-        """Raise `WorkflowError` where choices do not fit together; leave out mechanisms that cannot serve."""
+        """Raise `WorkflowError` for inconsistent choices; remove mechanisms that cannot serve."""
         agree(self)
 
     def with_changes(self, **changes: Any) -> ReleaseSettings:
-        """Return a valid copy with some fields changed; `WorkflowError` where they do not fit together."""
+        """Return a valid copy with some fields changed; raise `WorkflowError` if inconsistent."""
         return replace(self, **changes)
 
     @property
     def parts_of_periods(self) -> tuple[float, ...]:
-        """Epsilon of each of `periods`, all of which cost `budget` together; () where there are none."""
+        """Epsilon of each of `periods`, which together cost `budget`; () without periods."""
         if self.periods is None or self.budget is None or self.delta is None:
             return ()
         front = self.period_shares == "front-loaded"
@@ -49,26 +49,27 @@ TABLES: dict[str, type[Checked]] = {
     "reference": SourceSettings,
     "stated": StatedFacts,
 }
-"""Settings that are tables in a settings file, and the class of each table."""
+"""The settings that are tables in a settings file, with the class of each table."""
 MOST_BYTES = 1_000_000
 HEAD = "Hexcursion settings. Public choices only: no data, no seed, no result."
 
 
-def settings_to_toml(settings: ReleaseSettings) -> str:
+def settings_to_toml(settings: ReleaseSettings, without: Collection[str] = ()) -> str:
     """Return the settings as a TOML text that `settings_from_toml` reads back to an equal value.
 
-    What may not stand in a file (addresses of a ledger and a scheduler) is left out, and so are choices left
-    open; every other one has its help text as a comment above it.
+    Leave out addresses of a ledger and a scheduler, which a file may not set, the settings in
+    `without`, and choices without a value. Write the help text of every other choice as a comment
+    above it.
     """
     document = tomlkit.document()
     document.add(tomlkit.comment(HEAD))
     items = fields_of(ReleaseSettings)
-    for name in (*(n for n in items if n not in TABLES), *TABLES):
+    for name in (*(n for n in items if n not in TABLES and n not in without), *TABLES):
         value = getattr(settings, name)
         if isinstance(value, Checked):
             table = tomlkit.table()
             table.add(tomlkit.comment(items[name].help))
-            for inner in fields_of(type(value)).values():
+            for inner in (item for item in fields_of(type(value)).values() if item.key not in without):
                 _write(table, inner, getattr(value, inner.key))
             if table:
                 document.add(tomlkit.nl())
@@ -81,18 +82,24 @@ def settings_to_toml(settings: ReleaseSettings) -> str:
 def settings_from_toml(text: str) -> ReleaseSettings:
     """Read settings.
 
-    Raise `WorkflowError` for a text that is not TOML, names an address, has unknown or missing keys or
-    impossible values.
+    Raise `WorkflowError` for a text that is not TOML, names an address, has unknown or missing keys
+    or impossible values.
     """
+    return settings_from_mapping(mapping_from_toml(text))
+
+
+def mapping_from_toml(text: str) -> dict[str, Any]:
+    """Read key-value pairs from TOML; raise `WorkflowError` if not TOML or if it names an address."""
     raw = _parsed(text)
     refuse_addresses(raw, "take it out of the file")
-    return settings_from_mapping(raw)
+    return raw
 
 
 def refuse_addresses(raw: Mapping[str, Any], remedy: str) -> None:
-    """Raise `WorkflowError`, ending with the remedy, for what no settings file may state.
+    """Raise `WorkflowError`, ending with the remedy, for an address, which no settings file may
+    set.
 
-    It would open a connection for whoever wrote the file.
+    An address would open a connection chosen by the author of the file.
     """
     for item in fields_of(ReleaseSettings).values():
         if not item.setting.in_files and item.key in raw:
@@ -105,7 +112,7 @@ def refuse_addresses(raw: Mapping[str, Any], remedy: str) -> None:
 def read_toml(path: str | Path, what: str = "settings file") -> dict[str, Any]:
     """Read the raw key-value pairs of a TOML file of at most a million bytes.
 
-    A byte order mark is passed over. Raise `WorkflowError` for a file that cannot be read or is not TOML;
+    Ignore a byte order mark. Raise `WorkflowError` for a file that is unreadable or not TOML;
     `what` is its kind, for messages.
     """
     name = Path(path).name
@@ -127,12 +134,17 @@ def read_toml(path: str | Path, what: str = "settings file") -> dict[str, Any]:
 
 
 def settings_from_mapping(raw: Mapping[str, Any]) -> ReleaseSettings:
-    """Build settings from plain key-value pairs, as a TOML file or the command line give them.
+    """Build settings from plain key-value pairs of a TOML file or the command line.
 
-    Reference data take over from the private data what they do not say themselves, except file and filters.
-    Raise `WorkflowError` for unknown or missing keys and impossible values.
+    Reference data inherit missing settings from the private data, except file and filters. Raise
+    `WorkflowError` for unknown or missing keys and invalid values.
     """
     values = dict(raw)
+    if "columns" in values:
+        raise WorkflowError(
+            "These settings are of an atlas, several columns released together, and this takes one column: "
+            "use `hexcursion release` or `hexcursion.release`, or name one column with `value`."
+        )
     refuse_unknown(values, ReleaseSettings, "settings")
     data, reference = values.get("data"), values.get("reference")
     if isinstance(data, dict) and isinstance(reference, dict):
@@ -144,28 +156,34 @@ def settings_from_mapping(raw: Mapping[str, Any]) -> ReleaseSettings:
     for name in ("data", "threshold"):
         if values.get(name) is None:
             raise WorkflowError(f"The settings lack `{name}`: {fields_of(ReleaseSettings)[name].help}")
-    made = ReleaseSettings(**values)
-    if made.parts_of_periods and values.get("epsilon") is None:
-        return made.with_changes(epsilon=made.parts_of_periods[made.period_number - 1])
-    return made
+    settings = ReleaseSettings(**values)
+    if settings.parts_of_periods and values.get("epsilon") is None:
+        return settings.with_changes(epsilon=settings.parts_of_periods[settings.period_number - 1])
+    return settings
 
 
 def _table(name: str, kind: type[Checked], values: dict[str, Any]) -> Checked:
     refuse_unknown(values, kind, name)
     if kind is SourceSettings and "path" not in values:
         raise WorkflowError(f"The [{name}] table lacks `path`: name its file.")
-    given = {key: _pairs(value) if key == "where" else value for key, value in values.items()}
-    for item in fields_of(kind, name).values():  # so that a sentence says in which table
-        if item.key in given:
-            item.check(given[item.key])
-    return kind(**given)
+    arguments = {key: _pairs(value) if key == "where" else value for key, value in values.items()}
+    for item in fields_of(kind, name).values():  # check here, so that an error names the table
+        if item.key in arguments:
+            item.check(arguments[item.key])
+    return kind(**arguments)
 
 
 def _pairs(value: Any) -> Any:
-    """A table of row filters as sorted pairs of texts; numbers and dates count as what is written."""
-    if isinstance(value, dict) and not any(isinstance(entry, dict | list) for entry in value.values()):
-        return tuple(sorted((str(key), str(entry)) for key, entry in value.items()))
-    return value
+    """Convert a table of row filters to sorted pairs of texts, numbers and dates as written.
+
+    A list of entries of a column gives a pair for each entry."""
+    if not isinstance(value, dict):
+        return value
+    listed = {key: entry if isinstance(entry, list) else [entry] for key, entry in value.items()}
+    entries = [entry for several in listed.values() for entry in several]
+    if not all(listed.values()) or any(isinstance(entry, dict | list) for entry in entries):
+        return value
+    return tuple(sorted({(str(key), str(entry)) for key, several in listed.items() for entry in several}))
 
 
 def _parsed(text: str, what: str = "settings file") -> dict[str, Any]:
@@ -182,8 +200,10 @@ def _write(place: tomlkit.TOMLDocument | Table, item: Field, value: Any) -> None
     measure = f" In {item.measure}." if item.measure else ""
     place.add(tomlkit.comment(item.help + measure))
     if item.kind == "pairs":
-        written = tomlkit.inline_table()
-        written.update(dict(value))
-        place.add(item.key, written)
+        table = tomlkit.inline_table()
+        for column in dict.fromkeys(name for name, _ in value):
+            entries = [entry for name, entry in value if name == column]
+            table[column] = entries[0] if len(entries) == 1 else entries
+        place.add(item.key, table)
     else:
         place.add(item.key, list(value) if isinstance(value, tuple) else value)

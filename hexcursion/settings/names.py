@@ -1,4 +1,4 @@
-"""The words that settings may hold: written down where they are final, looked up where they grow."""
+"""The words of settings: literals for closed sets, functions for registries that grow."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ __all__ = [
 
 Transform = Literal["log", "identity"]
 Values = Literal["amount", "yes-no", "count"]
-"""What a record says: an amount, the answer to a question, or nothing but that it is there."""
+"""The content of a record: an amount, the answer to a question, or only its existence."""
 PeriodShares = Literal["equal", "front-loaded"]
-"""How a budget is divided among the periods of a series."""
+"""The division of a budget among the periods of a series."""
+PilotBy = Literal["sums", "choice"]
+"""What a pilot buys: noisy sums of every hexagon, or a private choice of a simulated field's law."""
 Objective = Literal["iou", "bce"]
 Focus = Literal["threshold", "all"]
 ExecutorName = Literal["serial", "processes", "dask"]
 
 ReferenceKind = Literal["public reference data", "reference data", "simulated", "private selection"]
-"""On what a design is tuned: "reference data" are set aside and not published, a "private selection" is a
-pilot whose cost is inside the release's epsilon."""
+"""The data on which a design is tuned: "reference data" are set aside and not published, a "private
+selection" is a pilot whose cost is part of the release's epsilon."""
 
 TriedOn = Literal["the reference data", "simulated fields", "what the pilot showed"]
 TRIED_ON: dict[ReferenceKind, TriedOn] = {
@@ -46,14 +48,15 @@ TRIED_ON: dict[ReferenceKind, TriedOn] = {
     "simulated": "simulated fields",
     "private selection": "what the pilot showed",
 }
-"""What a search tries its designs on, in words."""
+"""The data on which a search tries its designs, in words."""
 
 TuningKind = Literal[ReferenceKind, "fixed", "given", "not accounted"]
-"""How a design was chosen: tuned, "fixed" (the same for all data without reference data, nothing was
-searched), "given" (typed in, public by the curator's word), or by looking."""
+"""How a design was chosen: tuned, "fixed" (the same for all data without reference data, without a
+search), "given" (typed in, and declared public by the curator), or by looking at the private
+data."""
 
 Group = Literal["data", "reference", "geography", "privacy", "set", "design", "running", "statement"]
-"""Under which heading a setting stands: on the command line, in the reference page and on screens."""
+"""The heading of a setting on the command line, in the reference page and on screens."""
 
 GROUPS: dict[Group, str] = {
     "data": "private data",
@@ -71,50 +74,49 @@ LOADERS = Registry("hexcursion.loaders", OWN_LOADERS, Loader)
 
 
 def prior_names() -> tuple[str, ...]:
-    """Names of the prior families, as they are registered now."""
+    """Return the names of the registered prior families."""
     return tuple(PRIORS)
 
 
 def mechanism_names() -> tuple[str, ...]:
-    """Names of the mechanisms, as they are registered now."""
+    """Return the names of the registered mechanisms."""
     return tuple(MECHANISMS)
 
 
 def loader_names() -> tuple[str, ...]:
-    """Names of the loaders, as they are registered now."""
+    """Return the names of the registered loaders."""
     return tuple(LOADERS)
 
 
 def bound_names() -> tuple[str, ...]:
-    """Names of the bounds that are proved and so may price a release."""
+    """Return the names of the proved bounds, which may price a release."""
     return tuple(name for name, bound in BOUNDS.items() if bound.proved)
 
 
 def segment_names() -> tuple[str, ...]:
-    """Names of the market segments of Price Paid sales."""
+    """Return the names of the market segments of Price Paid sales."""
     return tuple(SEGMENTS)
 
 
 DEFAULT_MECHANISMS: tuple[str, ...] = tuple(name for name in MECHANISMS.own if MECHANISMS[name].usual)
-"""Mechanisms that a search tries unless told otherwise, as far as they serve what is to be protected.
+"""The default mechanisms of a search, of which it tries those proved for the unit of protection.
 
-Those of other papers and of installed packages are asked for by name: each design of the former needs a
-dense factorisation.
+Mechanisms of other papers and of installed packages must be named: each design of the former needs
+a dense factorisation.
 """
 
 DEFAULT_PRIORS: tuple[str, ...] = ("car", "exponential")
-"""Prior families that a search tries unless told otherwise; see `default_priors`."""
+"""The default prior families of a search; see `default_priors`."""
 
 DENSE_CELLS = 600
-"""Hexagons up to which a search tries priors with a dense matrix without being asked.
+"""The number of hexagons up to which a search tries priors with a dense matrix by default.
 
-On 2,375 hexagons of London the dense one made a whole release take 1.4 times as long, and the map agreed with
-cells that no fit had seen by .763 in place of .782 (`python -m studies.speed.defaults`).
+On larger areas its factorisation takes much of a release's time, and London's map is no better.
 """
 
 
 def default_priors(cells: int) -> tuple[str, ...]:
-    """The prior families that a search tries on so many hexagons where the settings name none."""
+    """Return the default prior families of a search on this number of hexagons."""
     return tuple(name for name in DEFAULT_PRIORS if cells <= DENSE_CELLS or PRIORS[name].sparse)
 
 
@@ -126,7 +128,7 @@ def default_delta(n: int) -> float:
     """
     if operator.index(n) < 1:
         raise WorkflowError(f"delta is chosen from the number of records, which must be at least 1, not {n}.")
-    exponent = len(str(10 * n - 1))  # the least k with 10^k >= 10 n, without rounding errors
+    exponent = len(str(10 * n - 1))  # the least k with 10^k >= 10 n, in exact arithmetic
     return float(f"1e-{exponent}")
 
 
@@ -134,36 +136,39 @@ USUAL_DELTA = 1e-5
 
 
 def usual_delta(n: int) -> float:
-    """The delta of a release that states none: 1e-5, or `default_delta` where that is smaller."""
+    """Return the default delta of a release: 1e-5, or `default_delta` if that is smaller."""
     return min(USUAL_DELTA, default_delta(n))
 
 
 def that_can_serve(
     mechanisms: Iterable[str], unit: Unit, relation: Relation, places_public: bool = False
 ) -> tuple[str, ...]:
-    """Those of the mechanisms that are proved for this unit of protection and these neighbours, in order.
+    """Return the mechanisms that are proved for this unit of protection and these neighbours, in
+    order.
 
     A mechanism that protects values only needs public places.
     """
-    given = {name: MECHANISMS[name].protection for name in mechanisms}
+    protections = {name: MECHANISMS[name].protection for name in mechanisms}
     return tuple(
         name
-        for name, own in given.items()
-        if unit in own.units and relation in own.relations and (places_public or own.what != "values")
+        for name, protection in protections.items()
+        if unit in protection.units
+        and relation in protection.relations
+        and (places_public or protection.what != "values")
     )
 
 
 Origin = Literal["searched", "fixed", "by hand"]
-"""Where a design comes from: see `origin_of`."""
+"""The origin of a design; see `origin_of`."""
 
 
 def has_fixed(mechanism: str) -> bool:
-    """Whether a mechanism has a design that is released unsearched where no reference data say anything."""
+    """Whether a mechanism has a fixed design, released without a search or reference data."""
     return MECHANISMS[mechanism].search.fixed(1.0) is not None
 
 
 def origin_of(mechanisms: Iterable[str], *, reference: bool, pilot: bool, by_hand: bool) -> Origin:
-    """Where the design of a release comes from, by what its settings name."""
+    """Return the origin of a release's design, from its settings."""
     if by_hand:
         return "by hand"
     if reference or pilot or not any(map(has_fixed, mechanisms)):
@@ -172,7 +177,7 @@ def origin_of(mechanisms: Iterable[str], *, reference: bool, pilot: bool, by_han
 
 
 def that_release(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
-    """Those of the mechanisms by which a design of this origin may be released."""
+    """Return the mechanisms that may release a design of this origin."""
     names = tuple(mechanisms)
     if origin == "searched":
         return names
@@ -182,10 +187,10 @@ def that_release(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
 
 
 def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
-    """Return the settings of which nothing comes with these mechanisms and a design of this origin.
+    """Return the settings without effect for these mechanisms and a design of this origin.
 
-    The prior families also serve the map without privacy that a search is after: there they are read,
-    whatever the mechanism.
+    A search also uses the prior families for its target, the map without privacy, and so reads them
+    with any mechanism.
     """
     names = that_release(mechanisms, origin)
     read: set[str] = {choice for name in names for choice in MECHANISMS[name].reads}

@@ -1,4 +1,4 @@
-"""Settings that say what a release promises: whose exchange is hidden, and how well."""
+"""Settings of the guarantee of a release: the unit of protection, the neighbours and the budget."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from hexcursion.settings.field import Checked, Setting
-from hexcursion.settings.names import PeriodShares, Relation, Unit
+from hexcursion.settings.names import PeriodShares, PilotBy, Relation, Unit
 
 MOST_RECORDS = 100_000_000
-"""Records that may be said to be there: simulations draw as many, at some fifty bytes each."""
+"""The largest stated number of records: simulations draw as many, at about fifty bytes each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,10 @@ class PrivacySettings(Checked):
         "Share of epsilon for an accounted pilot that stands in for reference data.", "privacy", above=0,
         below=1, remedy="try 0.3", otherwise="no pilot",
     )] = None
+    pilot_by: Annotated[PilotBy, Setting(
+        "What a pilot buys: noisy sums of all hexagons, or a private choice of a field's range, spread and "
+        "scatter.", "privacy",
+    )] = "sums"
     looked: Annotated[bool, Setting(
         "Design or threshold were chosen after looking at the private data: the release is marked as tuned "
         "without account.", "privacy",
@@ -84,7 +88,8 @@ def _fact(help: str) -> Setting:
 
 @dataclass(frozen=True)
 class StatedFacts(Checked):
-    """Texts (1 to 1,000 characters) for the privacy statement, each None where the curator says nothing."""
+    """Texts (1 to 1,000 characters) for the privacy statement, each None unless the curator states
+    it."""
 
     # fmt: off
     trust_model: Annotated[str | None, _fact(
@@ -117,9 +122,10 @@ NOTHING_STATED = StatedFacts()
 
 @dataclass(frozen=True)
 class Scope:
-    """What a release is of, beside value and threshold; each "" or empty where nothing is said."""
+    """The scope of a release in addition to value and threshold; each part may be empty."""
 
-    population: str = ""  # of what the values are: "existing leasehold flats"
-    period: str = ""  # when they were taken: "2018"
-    filters: tuple[str, ...] = ()  # which rows were kept: "county = LANARK"
-    source: str = ""  # who gave them
+    population: str = ""  # "existing leasehold flats"
+    period: str = ""  # "2018"
+    filters: tuple[str, ...] = ()  # of rows: "county = LANARK"
+    source: str = ""  # provider of the records
+    since: str = ""  # year of the public map

@@ -70,15 +70,20 @@ class Released:
     # (J, N) joint draws of the field, response units, where the paths are none themselves
     draws: Floats | None = None
     density: Density | None = None  # of its records, where it holds their counts
+    most_stops: int = STOPS  # thresholds at most: a page of several layers has less room for each
 
 
 def drawing(released: Released, products: Products) -> dict[str, Any]:
     """Everything the page's script needs, as JSON values; texts in it are not yet escaped."""
+    return {**shape_of(released.domain, released.around), **told_of(released, products)}
+
+
+def told_of(released: Released, products: Products) -> dict[str, Any]:
+    """What the script shows of a release beside the shapes of its hexagons."""
     stops, start = thresholds(released)
     subject = released.statement["subject"]
     labels = class_labels(products)
     return {
-        **shape_of(released.domain, released.around),
         "stops": [words.quantity(stop, subject["unit"]) for stop in stops],
         "start": start,
         "share": "probability" if released.field is not None else "share of the released maps",
@@ -156,7 +161,7 @@ def thresholds(released: Released) -> tuple[list[float], int]:
     scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
     values = released.paths if released.field is None else released.field[0]
     low, high = np.clip(np.quantile(values, (0.02, 0.98)), -1.5, 1.5)
-    many = max(1, min(STOPS, room)) - 1
+    many = max(1, min(released.most_stops, room)) - 1
     with np.errstate(over="ignore"):
         given = scale.value(np.linspace(low, high, many)).tolist() if many else []
     usable = {float(f"{value:.3g}") for value in given if math.isfinite(value)} - {published}

@@ -1,4 +1,5 @@
-"""What a release says, in answers: the facts that a reader meets first, and where the largest regions lie."""
+"""What a release says, in answers: the facts that a reader meets first, and where the largest
+regions lie."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ from hexcursion.bundle.statement.expected import (
     agreement_told,
     basis_of,
     beforehand_words,
-    contradiction,
-    model_doubt,
+    doubts_of,
+    figures_beside,
     range_of,
     shown_words,
 )
@@ -40,14 +41,15 @@ About = Literal["How sure", "Who is protected", "What it is not"]
 class Fact:
     """One fact of a release."""
 
-    about: About  # the heading: what is answered
+    about: About  # the heading: the question
     lead: str  # the answer in a few words
     text: str  # the answer in sentences
     warning: bool = False  # whether a reader should not miss it
 
 
 def heading_of(statement: Mapping[str, Any]) -> str:
-    """The question that a release answers, with whose values and when: the heading wherever it is shown."""
+    """The question that a release answers, with whose values and when: the heading wherever it is
+    shown."""
     return words.asked(statement["subject"], statement["guarantee"]["unit_word"])
 
 
@@ -63,12 +65,14 @@ def added_title(statement: Mapping[str, Any]) -> str:
 
 
 def answer(products: Products, lies: str = "") -> str:
-    """How many hexagons are in each class, and where the first of them lie, in up to three sentences."""
+    """How many hexagons are in each class, and where the first of them lie, in up to three
+    sentences."""
     return " ".join(filter(None, [f"This map answers: {counted(products)}", lies]))
 
 
 def place(domain: Domain, places: Sequence[Place] = ()) -> str:
-    """Where the map lies and how finely it looks, in one sentence; by its largest places, given in order."""
+    """Where the map lies and how finely it looks, in one sentence; by its largest places, given in
+    order."""
     (lon, lat), each = domain.middle, hexagon_area(domain)
     inside = domain.locate([one.longitude for one in places], [one.latitude for one in places]) >= 0
     names = [one.name for one, there in zip(places, inside, strict=True) if there][:NAMED_PLACES]
@@ -81,8 +85,8 @@ def place(domain: Domain, places: Sequence[Place] = ()) -> str:
 
 
 def hexagon_area(domain: Domain) -> float:
-    """The area of a hexagon of the domain, square kilometres: a regular one of its spacing. H3's average over
-    the Earth is a tenth off in some countries."""
+    """The area of a hexagon of the domain, square kilometres: a regular one of its spacing. H3's
+    average over the Earth is a tenth off in some countries."""
     return math.sqrt(0.75) * domain.spacing**2 / 1e6
 
 
@@ -99,8 +103,9 @@ def area(square_kilometres: float) -> str:
 
 
 def belief_of(statement: Mapping[str, Any]) -> float | None:
-    """Chance with which anybody's guess between two claims of even odds is right, 0.5 to 1; an upper bound.
-    None where n delta is at least 1: then whole records may be published, and luck decides."""
+    """Chance with which anybody's guess between two claims of even odds is right, 0.5 to 1; an
+    upper bound. None where n delta is at least 1: then whole records may be published, and luck
+    decides."""
     guarantee = statement["guarantee"]
     if guarantee["n"] * guarantee["delta"] >= 1.0:
         return None
@@ -113,22 +118,19 @@ def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact,
 
 
 def in_brief(statement: Mapping[str, Any], products: Products) -> str:
-    """The three facts in one line each, for a narrow screen on which their boxes stand below the map."""
-    sure, protected, what_not = three_facts(statement, products)
-    one = promises.protected_word(statement["guarantee"])
-    return (
-        f"{sure.about}: {sure.lead[:1].lower()}{sure.lead[1:]}. {protected.about}: each {one}; "
-        f"{protected.lead[:1].lower()}{protected.lead[1:]}. {what_not.about}: "
-        f"{what_not.lead.removeprefix('Not ')}."
-    )
+    """How sure and who is protected in a line each, for a narrow screen: the boxes stand below the
+    map."""
+    sure, protected, _ = three_facts(statement, products)
+    return f"{sure.lead}. {protected.lead}."
 
 
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
-    """Told by the release where it can, for the true values first; the rehearsal's figure follows."""
+    """Told by the release where it can, for the true values first; the rehearsal's figure
+    follows."""
     expected, told, shown = statement["expected"], statement.get("told"), shown_words(products, statement)
     if shown:
         lead = shown.partition(". ")[0].rstrip(".")
-        text = " ".join(filter(None, [shown, agreement_told(told), beforehand_words(expected)]))
+        text = " ".join([shown, *figures_beside(statement, shown)])
     else:
         lead, text = _expected(expected)
         if products.graded and not (products.classes == 0).any():  # of no region a share is right
@@ -140,7 +142,7 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
         text += f" For {part_of(unsure, judged)} of the hexagons it cannot tell."
     text = f"{text} {change_told(statement)}".rstrip()
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
-    warned = " ".join(filter(None, [contradiction(expected, told), model_doubt(told), *poor]))
+    warned = " ".join([*doubts_of(statement, shown), *poor])
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
 
 
@@ -169,10 +171,7 @@ def _protected(statement: Mapping[str, Any]) -> Fact:
     if surest is None:
         return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
     lead = words.guess_words(surest, one)
-    text = (
-        f"{what} Somebody to whom a claim about one {one} is as likely true as false (50 %) is right at most "
-        f"{words.share(surest)} of the time after seeing everything published here."
-    )
+    text = f"{what} {lead}, whatever is made of all that is published here."
     useless = guarantee["epsilon"] > promises.USELESS_EPSILON
     return Fact("Who is protected", lead, f"{text} {promises.PROTECTS_NOBODY}" if useless else text, useless)
 
@@ -216,20 +215,22 @@ class LargeRegion:
 def largest_regions(
     domain: Domain, members: NDArray[np.bool_], most: int = MOST, places: Sequence[Place] = ()
 ) -> tuple[LargeRegion, ...]:
-    """The largest regions of hexagons that touch each other, largest first. `members`: (N,) the set; `most`:
-    how many at most; `places`: named places: each region is told by the one nearest to its middle."""
+    """The largest regions of hexagons that touch each other, largest first. `members`: (N,) the
+    set; `most`: how many at most; `places`: named places: each region is told by the one nearest to
+    its middle."""
     inside = np.flatnonzero(members)
     if inside.size == 0:
         return ()
     count, label = connected_components(domain.adjacency[inside][:, inside], directed=False)
     sizes = np.bincount(label, minlength=count)
     order = np.argsort(-sizes, kind="stable")[:most]
-    return tuple(_region(domain, inside[label == one], places) for one in order.tolist())
+    near = _Nearby(domain, places)
+    return tuple(_region(domain, inside[label == one], near) for one in order.tolist())
 
 
 def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
-    """Where the largest regions of a set lie, in one sentence; "" for an empty or a whole map. `members`:
-    (N,) the set; `places`: as for `largest_regions`."""
+    """Where the largest regions of a set lie, in one sentence; "" for an empty or a whole map.
+    `members`: (N,) the set; `places`: as for `largest_regions`."""
     regions = largest_regions(domain, members, NAMED_REGIONS, places)
     if not regions or members.all():
         return ""
@@ -246,30 +247,37 @@ def listed(texts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
 
 
-def _region(domain: Domain, cells: NDArray[np.int64], places: Sequence[Place]) -> LargeRegion:
+def _region(domain: Domain, cells: NDArray[np.int64], nearby: _Nearby) -> LargeRegion:
     centres = domain.centres[cells]
     # The hexagon nearest to the region's mean: a mean itself may lie outside a bent region.
     nearest = int(cells[np.argmin(((centres - centres.mean(axis=0)) ** 2).sum(axis=1))])
     lon, lat = domain.centres_lonlat[nearest].tolist()
     size = area(cells.size * hexagon_area(domain))
-    name = _nearest_name(domain, nearest, places)
+    name = nearby.name(domain.centres[nearest])
     where = ", ".join(
         [_part_of_map(domain, nearest), *([f"near {name}"] if name else []), coordinates(lon, lat)]
     )
     return LargeRegion(int(cells.size), size, where, name)
 
 
-def _nearest_name(domain: Domain, cell: int, places: Sequence[Place]) -> str:
-    """The nearest place within a quarter of the map; "" where there is none. A city that fills the map, such
-    as London on a map of London, tells nothing about where on it."""
-    extent = float(np.ptp(domain.centres, axis=0).max())
-    places = [one for one in places if 2.0 * _radius(one) < 0.5 * extent]
-    if not places:
-        return ""
-    where = project([(place.longitude, place.latitude) for place in places], domain.crs)
-    far = np.hypot(*(where - domain.centres[cell]).T)
-    reach = max(0.25 * extent, 2.0 * domain.spacing)
-    return places[int(far.argmin())].name if far.min() <= reach else ""
+class _Nearby:
+    """Named places by which a region is told, projected once. A city that fills the map, such as
+    London on a map of London, tells nothing about where on it, so it is left out."""
+
+    def __init__(self, domain: Domain, places: Sequence[Place]) -> None:
+        extent = float(np.ptp(domain.centres, axis=0).max())
+        small = [place for place in places if 2.0 * _radius(place) < 0.5 * extent]
+        self._names = [place.name for place in small]
+        lonlat = [(place.longitude, place.latitude) for place in small]
+        self._where = project(lonlat, domain.crs) if small else np.empty((0, 2))
+        self._reach = max(0.25 * extent, 2.0 * domain.spacing)
+
+    def name(self, centre: NDArray[np.float64]) -> str:
+        """The place nearest to a hexagon's centre (2,), metres; "" beyond a quarter of the map."""
+        if not self._names:
+            return ""
+        far = np.hypot(*(self._where - centre).T)
+        return self._names[int(far.argmin())] if far.min() <= self._reach else ""
 
 
 def _radius(place: Place) -> float:

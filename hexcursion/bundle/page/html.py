@@ -1,4 +1,5 @@
-"""map.html: a release as one page that works from disk, asks nobody for anything, and can be read aloud."""
+"""map.html: a release as one page that works from disk, asks nobody for anything, and can be read
+aloud."""
 
 from __future__ import annotations
 
@@ -39,10 +40,11 @@ PICTURE = "map.png"  # beside the page, for who makes a card of its address
 def map_html(
     released: Released, products: Products, *, address: str = "", picture: str | None = None, signed: str = ""
 ) -> bytes:
-    """The page's bytes: the same release always gives the same page. Every text of the release is escaped;
-    the page's own policy runs its one script and style and lets nothing be loaded. `address`: where the page
-    will stand, for cards of links; `picture`: what `picture_html` made, which the page shows until
-    the script draws; `signed`: who signed the bundle, by a list of signers."""
+    """The page's bytes: the same release always gives the same page. Every text of the release is
+    escaped; the page's own policy runs its one script and style and lets nothing be loaded.
+    `address`: where the page will stand, for cards of links; `picture`: what `picture_html` made,
+    which the page shows until the script draws; `signed`: who signed the bundle, by a list of
+    signers."""
     statement, domain = released.statement, released.domain
     question, added = heading_of(statement), added_title(statement)
     facts, places = three_facts(statement, products), released.around.places
@@ -55,27 +57,26 @@ def map_html(
 {f'<p class="question">{escape(added)}</p>' if added else ""}
 <p class="answer">{escape(said)}</p>
 <p class="brief">{escape(in_brief(statement, products))}</p>
-<p class="place">{escape(words.covered(statement))} {escape(place(domain, places))}</p>
-{flags_of(statement)}{_signed(signed)}
+{flags_of(statement)}{signed_html(signed)}
 </header>
 <main>
 <div class="first">
 {live_map("Map of the release", still, _abouts(released) + MODES, moving("As published"))}
 <div class="facts">
-{"".join(_fact(fact, belief_of(statement) if index == 1 else None) for index, fact in enumerate(facts))}
+{"".join(fact_html(fact, belief_of(statement) if index == 1 else None) for index, fact in enumerate(facts))}
 </div>
 </div>
 <div class="tables">
-<section>
-<h2>Largest regions {"likely " if products.graded else ""}{escape(_side(statement))}</h2>
-{_table(largest_regions(domain, products.classes == 0, places=places))}
-</section>
+<details class="table">
+<summary>Largest regions {"likely " if products.graded else ""}{escape(side_html(statement))}</summary>
+{regions_table(largest_regions(domain, products.classes == 0, places=places))}
+</details>
 {_boroughs(statement, areas)}
 </div>
-{_more(statement)}
+{more_html(statement, f"{words.covered(statement)} {place(domain, places)}", facts)}
 </main>
 <footer>
-{_foot(statement, released.around.source)}
+{foot_html(statement, released.around.source)}
 </footer>
 <script type="application/json" id="data">{json_text(drawing(released, products))}</script>
 <script>{script_text()}</script>"""
@@ -140,9 +141,9 @@ def _board(label: str, still: str) -> str:
 
 
 def whole_page(title: str, about: str, body: str, style: str, script: str, card: str = "") -> bytes:
-    """A page around a body (HTML): its policy lets this style and this script run, and nothing be loaded.
-    `title`, `about`: of the page, as text; `card`: lines of its head, as HTML, for messages that show a link
-    to it."""
+    """A page around a body (HTML): its policy lets this style and this script run, and nothing be
+    loaded. `title`, `about`: of the page, as text; `card`: lines of its head, as HTML, for messages
+    that show a link to it."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -163,23 +164,27 @@ img-src data:; style-src '{source_of(style)}'; script-src '{source_of(script)}'"
 
 
 def belief_svg(surest: float) -> str:
-    """A bar from impossible to certain: a guess at even odds before, and the best one after this release."""
-    before, after = 150.0, 3.0 * 100.0 * min(1.0, surest)
+    """A bar from impossible to certain: a guess at even odds before, and the best one after this
+    release."""
+    before, after, said = 150.0, 3.0 * 100.0 * min(1.0, surest), words.even_odds(surest)
     return (
-        f'<svg viewBox="0 0 300 32" role="img" aria-label="50 % before, at most {words.share(surest)} after">'
+        f'<svg viewBox="0 0 300 32" role="img" aria-label="50:50 before, at most {said} after">'
         f'<rect class="before" x="0" y="0" width="{before:.1f}" height="14"/>'
         f'<rect class="after" x="{before:.1f}" y="0" width="{after - before:.1f}" height="14"/>'
         '<rect class="track" x="0.5" y="0.5" width="299" height="13"/>'
-        f'<text x="{before:.0f}" y="27" text-anchor="end">before: 50 %</text>'
-        f'<text x="{min(after, 208.0):.0f}" y="27">at most {words.share(surest)}</text></svg>'
+        f'<text x="{before:.0f}" y="27" text-anchor="end">before: 50:50</text>'
+        f'<text x="{min(after, 208.0):.0f}" y="27">at most {said}</text></svg>'
     )
 
 
-def _fact(fact: Fact, surest: float | None) -> str:
+def fact_html(fact: Fact, surest: float | None, *, told: bool = False) -> str:
+    """One fact in its box; its sentences too where it warns, or where they are `told` nowhere
+    else."""
     picture = "" if surest is None else belief_svg(surest)
+    text = f'<p class="text">{escape(fact.text)}</p>' if fact.warning or told else ""
     return (
         f'<div class="fact{" warning" if fact.warning else ""}"><h2>{escape(fact.about)}</h2>'
-        f'<p class="lead">{escape(fact.lead)}</p>{picture}<p class="text">{escape(fact.text)}</p></div>\n'
+        f'<p class="lead">{escape(fact.lead)}</p>{picture}{text}</div>\n'
     )
 
 
@@ -192,16 +197,16 @@ def flags_of(statement: Mapping[str, Any]) -> str:
     return "\n".join(f'<p class="flag">{escape(text)}</p>' for text in said)
 
 
-def _signed(said: str) -> str:
+def signed_html(said: str) -> str:
     return f'\n<p class="place signed">{escape(said)}</p>' if said else ""
 
 
-def _side(statement: Mapping[str, Any]) -> str:
+def side_html(statement: Mapping[str, Any]) -> str:
     subject = statement["subject"]
     return f"{words.side_words(subject['direction'])} {threshold_words(statement)}"
 
 
-def _table(regions: Sequence[LargeRegion]) -> str:
+def regions_table(regions: Sequence[LargeRegion]) -> str:
     if not regions:
         return "<p>There is none.</p>"
     rows = "".join(
@@ -240,16 +245,29 @@ def _boroughs(statement: Mapping[str, Any], table: BoroughTable | None) -> str:
         for name, *texts in table.rows
     )
     return (
-        f"<section>\n<h2>Areas: share {escape(_side(statement))}</h2>\n<p>{escape(table.note)}</p>\n"
-        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n</section>"
+        f'<details class="table">\n<summary>Areas: share {escape(side_html(statement))}</summary>\n'
+        f"<p>{escape(table.note)}</p>\n"
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n</details>"
     )
 
 
-def _more(statement: Mapping[str, Any]) -> str:
-    """What is promised, for everybody, and the figures behind it, for specialists."""
+ONE_HOUSE = (
+    "House sales of Lucas County, Ohio, in 1998 as a table: the mean price of every hexagon with at least "
+    "5 sales. After one sale 22 sales at a mean of $72,731.82, less 21 at $72,766.67, leave its price: "
+    "$72,000. Two editions of the table tell 89 of 100 prices so. Two private releases at epsilon 1 leave an "
+    "interval 20 times as wide as all prices that they tell apart."
+)
+"""Figures of the stored study of the finished example (static/tour/tour.json); a test compares
+them."""
+
+
+def more_html(statement: Mapping[str, Any], covered: str = "", facts: Sequence[Fact] = ()) -> str:
+    """The promise for everybody, its figures for specialists, and the map of today's rule."""
     guarantee, design = statement["guarantee"], statement["design"]
     groups = " ".join(line["in_words"] for line in guarantee["groups"]) or "Nothing stated."
     promise = [
+        *([("Shown", covered)] if covered else []),
+        *((fact.about, fact.text) for fact in facts if not fact.warning),
         ("Protected", guarantee["protected"]),
         ("Not protected", " ".join(promises.limits(statement))),
         ("Promise", guarantee["in_words"]),
@@ -261,7 +279,12 @@ def _more(statement: Mapping[str, Any]) -> str:
         ("Bound", f"{guarantee['bound']}, proved ({guarantee['bound_source']})"),
         ("Drawn by", f"{design['mechanism']}: {design_line(design)}"),
     ]
-    return f"{_folded('More about this release', promise)}\n{_folded('For specialists', figures)}"
+    folds = {
+        "More about this release": promise,
+        "What today's rule would have shown about one house": [("Example", ONE_HOUSE)],
+        "For specialists": figures,
+    }
+    return "\n".join(_folded(title, rows) for title, rows in folds.items())
 
 
 def _folded(title: str, rows: Sequence[tuple[str, str]]) -> str:
@@ -272,7 +295,7 @@ def _folded(title: str, rows: Sequence[tuple[str, str]]) -> str:
     return f"<details>\n<summary>{escape(title)}</summary>\n{table}\n</details>"
 
 
-def _foot(statement: Mapping[str, Any], source: str) -> str:
+def foot_html(statement: Mapping[str, Any], source: str) -> str:
     release, software = statement["release"], statement["software"]
     lines = [
         f"Release {release['id']}, {release['created']}. Made with {software['name']} {software['version']}.",

@@ -17,7 +17,8 @@ from hexcursion.bundle.statement.expected import how_right
 from hexcursion.bundle.statement.receipt_check import publishers_notes, publishers_own
 from hexcursion.bundle.untrusted import source_of
 
-# Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
+# Characters of receipt, attribution and notes that fit one page in the usual and in the smaller
+# type.
 ROOMY, FULL = 1_300, 2_200
 MAX_CREDITS = 900
 STYLE_PATH = Path(__file__).parents[1] / "resources" / "label.css"
@@ -28,25 +29,12 @@ SHOWN_ELSEWHERE = frozenset(
 
 
 def label_html(statement: Mapping[str, Any], products: Products, picture: str) -> str:
-    """Return one HTML page without scripts or outside requests, every text of the release escaped. It is made
-    from the statement and the released paths alone, so a viewer makes it anew from any bundle. `picture`: the
-    map as HTML, from `papers.picture_html`."""
-    style = _style()
+    """Return one HTML page without scripts or outside requests, every text of the release escaped.
+    It is made from the statement and the released paths alone, so a viewer makes it anew from any
+    bundle. `picture`: the map as HTML, from `papers.picture_html`."""
     title = statement["release"]["title"] or words.named(statement["subject"])
     question = words.asked(statement["subject"], statement["guarantee"]["unit_word"])
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
-style-src '{source_of(style)}'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Privacy facts: {escape(title)}</title>
-<style>{style}</style>
-</head>
-<body>
-<main class="sheet{_density(statement)}">
-<h1>Privacy facts</h1>
+    body = f"""<h1>Privacy facts</h1>
 <p class="title">{escape(question)}</p>
 <p class="answer">{escape(counted(products))}</p>
 <p class="question">{escape(f"{title}. {words.covered(statement)}")}</p>
@@ -62,7 +50,7 @@ style-src '{source_of(style)}'">
 <section>
 <h2>Protects</h2>
 <p class="protects">{escape(statement["guarantee"]["protected"])}</p>
-{_amounts(statement)}
+{amounts_html(statement)}
 <p class="words">{escape(statement["guarantee"]["in_words"])}</p>
 <h2 class="next">How right</h2>
 {"".join(f'<p class="words">{escape(text)}</p>' for text in how_right(statement, products))}
@@ -72,12 +60,32 @@ style-src '{source_of(style)}'">
 <section class="rows">
 <h2>For specialists</h2>
 <table>
-{_rows(statement)}
+{rows_html(statement)}
 </table>
 </section>
 <footer class="foot">
 {_foot(statement)}
-</footer>
+</footer>"""
+    return label_page(f"Privacy facts: {title}", body, _density(statement))
+
+
+def label_page(title: str, body: str, density: str = "") -> str:
+    """One sheet around a body (HTML): nothing is run or loaded. `density`: classes for smaller
+    type."""
+    style = _style()
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
+style-src '{source_of(style)}'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main class="sheet{density}">
+{body}
 </main>
 </body>
 </html>
@@ -91,7 +99,7 @@ def _style() -> str:
 
 def _density(statement: Mapping[str, Any]) -> str:
     """A smaller type where much is to be said: the label stays one page."""
-    said = [text for _, text, _ in _lines(statement)]
+    said = [text for _, text, _ in _lines(statement, None)]
     length = sum(len(text) + 40 for text in said) + sum(map(len, _credits(statement)))
     return "" if length < ROOMY else " dense" if length < FULL else " dense tiny"
 
@@ -103,7 +111,7 @@ def _flags(statement: Mapping[str, Any]) -> str:
     )
 
 
-def _amounts(statement: Mapping[str, Any]) -> str:
+def amounts_html(statement: Mapping[str, Any]) -> str:
     guarantee = statement["guarantee"]
     epsilon, delta = upper(guarantee["epsilon"]), upper(guarantee["delta"], 3)
     times = escape(words.times(guarantee["epsilon"]))
@@ -112,16 +120,18 @@ def _amounts(statement: Mapping[str, Any]) -> str:
 <div class="amount small"><span>odds up to (but for delta)</span><b>{times}</b></div>"""
 
 
-def _rows(statement: Mapping[str, Any]) -> str:
+def rows_html(statement: Mapping[str, Any], cutoffs: Mapping[str, float] | None = None) -> str:
+    """What specialists read; `cutoffs` are those of an atlas by the names of its layers."""
     rows = []
-    for topic, text, warning in _lines(statement):
+    for topic, text, warning in _lines(statement, cutoffs):
         mark = ' class="warning"' if warning else ""
         rows.append(f"<tr{mark}><th>{escape(topic)}</th><td>{escape(text)}</td></tr>")
     return "\n".join(rows)
 
 
-def _lines(statement: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
-    """(topic, text, warning) of the table: what is not said elsewhere of the receipt, groups, design."""
+def _lines(statement: Mapping[str, Any], cutoffs: Mapping[str, float] | None) -> list[tuple[str, str, bool]]:
+    """(topic, text, warning) of the table: lines of the receipt that no other part repeats, groups,
+    design."""
     lines = [
         (
             line["topic"],
@@ -141,9 +151,8 @@ def _lines(statement: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
         lines.append(("Tuning", f"{tuning['kind']}: {tuning['detail']}", not tuning["accounted"]))
     groups = [line["in_words"] for line in statement["guarantee"]["groups"]]
     lines.append(("Several records", " ".join(groups) or "No group guarantee is stated.", False))
-    lines.append(
-        ("Design", f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", False)
-    )
+    design = statement["design"]
+    lines.append(("Design", f"{design['mechanism']}: {design_line(design, cutoffs)}.", False))
     return lines
 
 
@@ -165,7 +174,8 @@ def _foot(statement: Mapping[str, Any]) -> str:
 
 
 def _credits(statement: Mapping[str, Any]) -> list[str]:
-    """Attribution and notes; where they are too long for the page, the file that holds them in full."""
+    """Attribution and notes; where they are too long for the page, the file that holds them in
+    full."""
     given = [*statement["attribution"], *publishers_notes(statement)]
     trip = [statement["trip"]["in_words"]] if "trip" in statement else []
     if sum(map(len, given)) <= MAX_CREDITS:

@@ -8,29 +8,31 @@ import os
 import re
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from geo.context.surroundings import Surroundings, around
 from hexcursion import words
-from hexcursion.bundle import layout, read_bundle
+from hexcursion.bundle import layout
 from hexcursion.bundle.again import released_of
+from hexcursion.bundle.atlas.page import atlas_label_html, atlas_map_html
+from hexcursion.bundle.atlas.read import AtlasBundle, open_any
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import Exported, cell_columns, cells_geojson, drawn_regions, regions_geojson
 from hexcursion.bundle.layout import STATEMENT, contents_of, zip_bytes_to
 from hexcursion.bundle.page.html import map_html
-from hexcursion.bundle.page.papers import map_pdf, map_png, picture_frame, without_picture
+from hexcursion.bundle.page.papers import map_pdf, map_png, picture_frame, picture_html, without_picture
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import Bundle
-from hexcursion.bundle.statement.build import facts
-from hexcursion.bundle.write import recover, statement_text
+from hexcursion.bundle.statement.build import facts, statement_text
+from hexcursion.bundle.write import recover
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import LedgerError, open_ledger
 from hexcursion.ledger.places import bundles_folder
@@ -76,16 +78,18 @@ def file_size(size: int) -> str:
 
 
 def page_of(bundle: Bundle, address: str = "", *, signed: str = "") -> bytes:
-    """`map.html` of a checked bundle, with the coast and the places around it, where this installation has
-    them. `address` is where it will stand, for cards of links; `signed`: who signed it, as a list of signers
-    says; never in the page of a bundle itself."""
+    """`map.html` of a checked bundle, with the coast and the places around it, where this
+    installation has them. `address` is where it will stand, for cards of links; `signed`: who
+    signed it, as a list of signers says; never in the page of a bundle itself."""
     near = around(bundle.domain, bundle.layers)
     return map_html(released_of(bundle, near), bundle.published, address=address, signed=signed)
 
 
-def offers(bundle: Bundle) -> tuple[Offer, ...]:
-    """Picture, page, web page, layers and tables: those that most readers ask for first."""
+def offers(bundle: Bundle, atlas: AtlasBundle | None = None) -> tuple[Offer, ...]:
+    """Picture, page, web page, layers and tables: those that most readers ask for first. Of a layer
+    of an `atlas`, web page and statement are those of all layers, and so is one more label."""
     statement, domain = dict(bundle.statement), bundle.domain
+    whole = statement if atlas is None else dict(atlas.statement)
     stated, layers = facts(statement), bundle.layers
 
     def exported(name: str) -> bytes:
@@ -98,16 +102,38 @@ def offers(bundle: Bundle) -> tuple[Offer, ...]:
     return (
         Offer("Picture (PNG)", layout.MAP, lambda: map_png(statement, domain, bundle.published, layers)),
         Offer("Page to print (PDF)", "map.pdf", lambda: map_pdf(statement, domain, bundle.published, layers)),
-        Offer("Interactive page (HTML)", layout.PAGE, lambda: page_of(bundle)),
+        Offer(
+            "Interactive page (HTML)",
+            layout.PAGE,
+            lambda: page_of(bundle) if atlas is None else atlas_page(atlas),
+        ),
         Offer("Hexagons (GeoJSON)", layout.CELLS, lambda: cells_geojson(domain, bundle.published, stated)),
         Offer("Regions (GeoJSON)", layout.REGIONS, regions),
         *(Offer(TITLES.get(name, name), name, partial(exported, name)) for name in EXPORTS),
-        Offer("Privacy statement (JSON)", layout.STATEMENT, lambda: statement_text(statement).encode()),
+        Offer("Privacy statement (JSON)", layout.STATEMENT, lambda: statement_text(whole).encode()),
+        *(
+            ()
+            if atlas is None
+            else (
+                Offer(
+                    "Label of all maps (HTML)",
+                    layout.LABEL,
+                    lambda: atlas_label_html(atlas.statement, atlas.layers).encode(),
+                ),
+            )
+        ),
     )
 
 
+def atlas_page(atlas: AtlasBundle) -> bytes:
+    """`map.html` of a checked atlas, made anew."""
+    first = atlas.layers[0]
+    picture = picture_html(first.statement, first.domain, first.published, first.layers)
+    return atlas_map_html(atlas, around(atlas.domain, first.layers), picture)
+
+
 def slug(bundle: Bundle) -> str:
-    """What was measured, of what and when, and the release's id, as part of a file's name."""
+    """Value, population, period and release id, as part of a file's name."""
     said = (words.named(bundle.statement["subject"]), str(bundle.statement["release"]["id"]))
     parts = [re.sub(r"[^A-Za-z0-9]+", "-", text.replace(",", "")).strip("-").lower() for text in said]
     return "-".join(filter(None, (parts[0][:LONGEST].strip("-"), parts[1][:40]))) or "release"
@@ -119,7 +145,8 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class StoredBundle:
-    """A published bundle on disk: the release id, its title with its date, and its zip or its folder."""
+    """A published bundle on disk: the release id, its title with its date, and its zip or its
+    folder."""
 
     name: str
     title: str
@@ -129,6 +156,15 @@ class StoredBundle:
     def made_here(self) -> bool:
         """Whether it has the name and the zip that a release of this installation has."""
         return _ID.fullmatch(self.name) is not None and self.path.is_file()
+
+    def states(self, statement: Mapping[str, Any]) -> bool:
+        """Whether its statement is this one: another release may state the same id, or bear it as the
+        name of its file."""
+        source = self.path if self.path.is_file() else self.path / STATEMENT
+        try:
+            return bool(json.loads(_statement(source)) == statement)
+        except (OSError, ValueError, KeyError, TypeError, BadZipFile):
+            return False
 
     def zipped(self) -> bytes:
         """The whole bundle as one zip."""
@@ -140,8 +176,9 @@ class StoredBundle:
 
 
 def settle() -> frozenset[Path]:
-    """Finish or delete what dead processes left among the bundles. Return those that quote a charge which was
-    never committed, as far as a ledger on this machine tells: they are no releases, and are not shown."""
+    """Finish or delete what dead processes left among the bundles. Return those that quote a charge
+    which was never committed, as far as a ledger on this machine tells: they are no releases, and
+    are not shown."""
     with suppress(LedgerError):
         ledger = open_ledger(create=False)
         recover(bundles_folder(), ledger.identity, ledger.committed)
@@ -150,8 +187,9 @@ def settle() -> frozenset[Path]:
 
 
 def stored_bundles() -> tuple[StoredBundle, ...]:
-    """Every committed bundle in their folder, newest first; only titles are read, and no two are alike.
-    A folder without its zip, which somebody unpacked, counts as well; so does a zip without its folder."""
+    """Every committed bundle in their folder, newest first; only titles are read, and no two are
+    alike. A folder without its zip, which somebody unpacked, counts as well; so does a zip without
+    its folder."""
     folder = bundles_folder()
     if not folder.is_dir():
         return ()
@@ -182,8 +220,8 @@ def _stored(path: Path) -> StoredBundle:
 
 
 def find_bundle(name: str) -> Viewer:
-    """The bundle of a release id on this machine. Raise `WorkflowError` if there is none, or it was not
-    committed; `BundleError` if it is not to be trusted."""
+    """The bundle of a release id on this machine. Raise `WorkflowError` if there is none, or it was
+    not committed; `BundleError` if it is not to be trusted."""
     archive = bundles_folder() / f"{name}.zip"
     hidden = settle()
     if not _ID.fullmatch(name) or not archive.is_file() or archive.with_suffix("").absolute() in hidden:
@@ -194,18 +232,21 @@ def find_bundle(name: str) -> Viewer:
 
 
 def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
-    """A checked bundle, ready to be looked at. Raise `WorkflowError`, one sentence, for what cannot be read;
-    `BundleError` for what is not to be trusted."""
+    """A checked bundle, ready to be looked at; of an atlas its first layer, which knows the others.
+    Raise `WorkflowError`, one sentence, for an unreadable bundle; `BundleError` for one that must
+    not be trusted."""
     try:
-        return Viewer(read_bundle(source))
+        found = open_any(source)
     except OSError as error:
         raise WorkflowError(f"The bundle cannot be read: {error.strerror}.") from error
+    return Viewer(found.layers[0], found) if isinstance(found, AtlasBundle) else Viewer(found)
 
 
 def is_page_of(page: bytes, bundle: Bundle) -> bool:
-    """Whether a page that a browser would run follows from the checked bundle, with or without the places
-    around the region, which an installation may lack. Chances of densities are computed from the sums again:
-    they may differ by the last per cent, which another machine may have rounded otherwise."""
+    """Whether a page that a browser would run follows from the checked bundle, with or without the
+    places around the region, which an installation may lack. Chances of densities are computed from
+    the sums again: they may differ by the last per cent, which another machine may have rounded
+    otherwise."""
     told = _DENSE.split(without_picture(page))
     released, frame = released_of(bundle, Surroundings()), picture_frame(bundle.published)
     for world in (True, False):
@@ -226,7 +267,8 @@ def _as_dense(told: str, made: str) -> bool:
 
 
 def _title(name: str, source: Path) -> str:
-    """Title and date from a bundle's statement, in a file or a zip; its name where that cannot be read."""
+    """Title and date from a bundle's statement, in a file or a zip; its name where that cannot be
+    read."""
     try:
         release = json.loads(_statement(source))["release"]
         return f"{release['title'] or name} ({str(release['created'])[:16].replace('T', ' ')} UTC)"
@@ -235,7 +277,8 @@ def _title(name: str, source: Path) -> str:
 
 
 def _statement(source: Path) -> bytes:
-    """The text of a statement, no longer than a statement may be; `KeyError` where a zip has none."""
+    """The text of a statement, no longer than a statement may be; `KeyError` where a zip has
+    none."""
     if source.name == STATEMENT:
         return source.read_bytes()
     with ZipFile(source) as archive:

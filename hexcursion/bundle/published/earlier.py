@@ -1,4 +1,5 @@
-"""An earlier release as public knowledge: what it tells of the field now stands in for reference data."""
+"""An earlier release as public knowledge: what it tells of the field now stands in for reference
+data."""
 
 from __future__ import annotations
 
@@ -33,10 +34,12 @@ from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.privacy_settings import MOST_RECORDS
 
-SEED = 314159  # draws from what is published alone
-AHEAD, MEMORY = 1.0, 0.95  # the usual distance of two periods; what of its pattern the field keeps over it
+SEED = 314159  # draws from published facts alone
+# The usual distance of two periods; what of its pattern the field keeps over it
+AHEAD, MEMORY = 1.0, 0.95
 BEFORE = 2000
-"""Year that stand-ins about the mean bear; those about draws of the field bear the years after it."""
+"""Year that stand-ins about the mean bear; those about draws of the field bear the years after
+it."""
 
 PAIRS = 4
 """Draws of the field that play the private records, each one way about the mean and the other."""
@@ -51,13 +54,14 @@ def is_bundle(path: str) -> bool:
     try:
         with Path(path).open("rb") as stream, open_zip(path, stream, LIMITS) as archive:
             return any(Path(name).name == layout.STATEMENT for name in archive.namelist())
-    except (DataError, OSError):  # whoever reads the file says what is wrong with it
+    except (DataError, OSError):  # the reader of the file reports the fault
         return False
 
 
 def earlier_transform(path: str) -> str:
-    """How an earlier release reads values, plainly or as logarithms: a release that starts from it does too.
-    Raise `BundleError`, one sentence, where it cannot be read, or does not stand in for reference data."""
+    """How an earlier release reads values, plainly or as logarithms: a release that starts from it
+    does too. Raise `BundleError`, one sentence, where it cannot be read, or does not stand in for
+    reference data."""
     bundle = bundle_from_contents(contents_of(path))
     refuse_unreadable(bundle, reference=True)
     stored_sums(bundle)
@@ -67,24 +71,26 @@ def earlier_transform(path: str) -> str:
 def load_with_earlier(
     settings: ReleaseSettings, progress: Report | None = None, tables: Mapping[str, HeldTable] | None = None
 ) -> Project:
-    """As `load_project`, for settings whose reference may be the bundle of an earlier release. Raise
-    `BundleError` as `with_earlier`. Raise `WorkflowError` or `DataError` or `GeoError` as `load_project`."""
+    """As `load_project`, for settings whose reference may be the bundle of an earlier release.
+    Raise `BundleError` as `with_earlier`. Raise `WorkflowError` or `DataError` or `GeoError` as
+    `load_project`."""
     made, held = with_earlier(settings, tables)
     project = load_project(made, progress, held)
     if not project.reference_origin:
         return project
-    return replace(project, settings=settings.with_changes(reference_public=True))  # as a person named it
+    # As a person named it
+    return replace(project, settings=settings.with_changes(reference_public=True))
 
 
 def with_earlier(
     settings: ReleaseSettings, tables: Mapping[str, HeldTable] | None = None
 ) -> tuple[ReleaseSettings, dict[str, HeldTable]]:
-    """Settings whose reference is a bundle, with a table of records that stand in for what it tells; others
-    are given back as they are. The release is public, so this costs nothing. Its field is moved on by the
-    prior in time, to the usual distance of two periods. Some stand-ins lie about the mean, where records are
-    expected: a release starts from them. Others lie about `PAIRS` pairs of joint draws: a release is judged
-    on them as private records. Raise `BundleError` where it cannot be read, holds no sums, or is of another
-    area or question."""
+    """Settings whose reference is a bundle, with a table of records that stand in for what it
+    tells; others are given back as they are. The release is public, so this costs nothing. Its
+    field is moved on by the prior in time, to the usual distance of two periods. Some stand-ins lie
+    about the mean, where records are expected: a release starts from them. Others lie about `PAIRS`
+    pairs of joint draws: a release is judged on them as private records. Raise `BundleError` where
+    it cannot be read, holds no sums, or is of another area or question."""
     held, source = dict(tables or {}), settings.reference
     if source is None or source.path in held or not is_bundle(source.path):
         return settings, held
@@ -147,13 +153,15 @@ def _refuse_other(bundle: Bundle, settings: ReleaseSettings) -> None:
 
 
 def _stand_ins(bundle: Bundle, reading: SeriesReading) -> bytes:
-    """Records as CSV, as many as the release had about the mean, and about each draw of the field."""
+    """Records as CSV, as many as the release had about the mean, and about each draw of the
+    field."""
     entropy, mean, parts = SimulationEntropy(SEED), reading.mean[-1], []
     fields = [mean]
     for _ in range(PAIRS):
         drawn = reading.drawn(entropy)
         fields += [drawn, 2.0 * mean - drawn]
-    places = [_places(bundle, reading.records[0], entropy) for _ in range(2)]  # all draws at the same ones
+    # All draws at the same ones
+    places = [_places(bundle, reading.records[0], entropy) for _ in range(2)]
     for number, field in enumerate(fields):
         cell = places[min(number, 1)]
         value = field[cell] + reading.prior.scatter * entropy.normal(cell.size)
@@ -168,8 +176,8 @@ def _stand_ins(bundle: Bundle, reading: SeriesReading) -> bytes:
 
 
 def _places(bundle: Bundle, expected: Floats, entropy: SimulationEntropy) -> NDArray[np.int64]:
-    """Cells of as many records as the release had, likelier where many are expected; `BundleError` for more
-    than can be drawn, which whoever made it may have stated."""
+    """Cells of as many records as the release had, likelier where many are expected; `BundleError`
+    for more than can be drawn, which whoever made it may have stated."""
     number = int(bundle.statement["guarantee"]["n"])
     if number > MOST_RECORDS:
         raise BundleError(f"This bundle states {number:,} records, too many to draw: name another reference.")

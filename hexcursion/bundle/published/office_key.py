@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from hexcursion.bundle import layout
+from hexcursion.bundle.atlas.read import any_from_contents
 from hexcursion.bundle.layout import contents_of, zip_bytes_to
-from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.signature import signature_bytes, signature_of
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.errors import WorkflowError
@@ -109,7 +109,7 @@ def sign_bundle(source: Path, key: Ed25519PrivateKey) -> tuple[Path, ...]:
     changes. Return what was signed now, not what the same key had signed. Raise `BundleError` for what is no
     valid bundle, is signed with another key, lies beside another bundle of its name, or cannot be written."""
     contents = contents_of(source)
-    bundle_from_contents(contents)
+    any_from_contents(contents)
     made = signature_bytes(contents[layout.SUMS], key)
     new = signature_of({**contents, layout.SIGNATURE: made})
     beside = source.with_name(f"{source.name}.zip") if source.is_dir() else source.with_suffix("")

@@ -12,21 +12,22 @@ from html import escape
 from operator import methodcaller
 from pathlib import Path
 
-from geo import GeoError
+from dpgp_core.errors import HexcursionError
 from geo.context.surroundings import around
 from hexcursion import words
 from hexcursion.bundle import again, layout
+from hexcursion.bundle.atlas.page import atlas_papers
+from hexcursion.bundle.atlas.read import AtlasBundle, atlas_doubts, atlas_from_contents
 from hexcursion.bundle.layout import contents_of, png_size, zip_bytes_to
 from hexcursion.bundle.page.facts import added_title, answer, heading_of, place, three_facts, where
 from hexcursion.bundle.page.html import RESOURCES
-from hexcursion.bundle.page.papers import without_picture
+from hexcursion.bundle.page.papers import picture_html, without_picture
 from hexcursion.bundle.published.bundle_store import file_size, is_page_of, offers, page_of, slug
 from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.signature import Signers
 from hexcursion.bundle.statement.guarantee import together_text
 from hexcursion.bundle.untrusted import BundleError, source_of
-from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place, write_files
 
 INDEX = "index.html"
@@ -51,6 +52,7 @@ class Listed:
     size: str
     path: Path
     doubts: tuple[str, ...] = ()
+    atlas: AtlasBundle | None = None  # of which `bundle` is the first layer
 
 
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
@@ -102,7 +104,7 @@ def write_site(
         for path in bundles:
             try:
                 listed.append(_write_release(path, work, {one.folder for one in listed}, address, signers))
-            except (WorkflowError, GeoError) as error:  # of several bundles the sentence says which
+            except HexcursionError as error:  # of several bundles the sentence says which
                 said = str(error) if path.name in str(error) else f"{path.name}: {error}"
                 refused.append(BundleError(said))
                 if left_out is None or len(refused) == len(bundles):
@@ -127,7 +129,7 @@ def _read_together(
     nothing goes to `refused`."""
     groups: dict[tuple[object, ...], list[Listed]] = {}
     for one in listed:
-        if one.bundle.sums is not None:
+        if one.bundle.sums is not None and one.atlas is None:
             said = one.bundle.statement["subject"]
             groups.setdefault((one.bundle.domain.cells, said["value"], said["unit"]), []).append(one)
     taken, made, reading = {path.name for path in work.iterdir()}, [], READINGS[name]
@@ -155,6 +157,8 @@ def _read_together(
 
 def _write_release(path: Path, work: Path, taken: set[str], address: str, signers: Signers) -> Listed:
     contents = contents_of(path)
+    if layout.is_atlas(contents):
+        return _write_atlas(path, contents, work, taken, address, signers)
     bundle = bundle_from_contents(contents)
     doubts = again.doubts(bundle)
     name = _free(slug(bundle), taken)
@@ -169,6 +173,46 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
     wide, high = png_size(made[layout.MAP][1])
     return Listed(name, bundle, sizes, signed, f'width="{wide}" height="{high}"', path, doubts)
+
+
+def _write_atlas(
+    path: Path, contents: Mapping[str, bytes], work: Path, taken: set[str], address: str, signers: Signers
+) -> Listed:
+    """An atlas: its page and label made anew, the data of all layers, and the whole bundle."""
+    atlas = atlas_from_contents(contents)
+    first = atlas.layers[0]
+    picture = picture_html(first.statement, first.domain, first.published, first.layers)
+    papers = atlas_papers(atlas, picture)
+    labels = {
+        layout.of_layer(layout.LABEL, number): one.label_html.encode()
+        for number, one in enumerate(atlas.layers, 1)
+    }
+    name = _free(slug(first), taken)
+    rest = {
+        file: content for file, content in {**contents, **papers, **labels}.items() if file != layout.SUMS
+    }
+    if not signers.knows(atlas.signature):  # its pages are made anew, which its signature would not fit
+        rest.pop(layout.SIGNATURE, None)
+        rest[layout.SUMS] = layout.sums_text(rest).encode()
+    else:
+        rest = dict(contents)
+    stream = io.BytesIO()
+    zip_bytes_to(stream, name, rest)
+    made = {
+        layout.PAGE: ("Map page", papers[layout.PAGE]),
+        layout.MAP: ("Picture of the first layer (PNG)", first.map_png),
+        layout.LABEL: ("Label (HTML)", papers[layout.LABEL]),
+        layout.GEOPACKAGE: ("All layers (GeoPackage)", contents[layout.GEOPACKAGE]),
+        layout.STATEMENT: ("Privacy statement (JSON)", contents[layout.STATEMENT]),
+        EMBED: ("Code that shows the map in another page", embed_code(first, name, address).encode()),
+        f"{name}.zip": ("Whole bundle (ZIP)", stream.getvalue()),
+    }
+    write_files(work / name, {file: content for file, (_, content) in made.items()})
+    sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
+    wide, high = png_size(first.map_png)
+    size = f'width="{wide}" height="{high}"'
+    signed = signers.says(atlas.signature)
+    return Listed(name, first, sizes, signed, size, path, atlas_doubts(atlas), atlas)
 
 
 def embed_code(bundle: Bundle, folder: str, address: str = "") -> str:
@@ -228,7 +272,9 @@ def index_html(listed: Sequence[Listed], joint: Sequence[tuple[str, str, str]] =
         "form-action 'none'"
     )
     number = words.plural(len(listed), "published map")
-    together = together_text([one.bundle.statement["guarantee"] for one in listed])
+    # Two files of one release, with and without a signature, are one.
+    releases = {one.bundle.drawn: one.bundle.statement["guarantee"] for one in listed}
+    together = together_text(list(releases.values()))
     several = f'<p class="soft">{escape(together)}</p>\n' if together else ""
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -262,6 +308,10 @@ def _article(one: Listed, *, first: bool) -> str:
     covers = f"{words.covered(statement)} {place(one.bundle.domain, places)}"
     lies = where(one.bundle.domain, products.classes == 0, places)
     title, day = escape(heading_of(statement)), statement["release"]["created"][:10]
+    said = answer(products, lies)
+    if one.atlas is not None:
+        title = escape(one.atlas.statement["release"]["title"])
+        said = f"{one.atlas.statement['atlas']['in_words']} Pictured is the first of them. {said}"
     facts = "".join(
         f"<dt>{escape(fact.about)}</dt><dd>{escape(fact.lead)}</dd>"
         for fact in three_facts(statement, products)
@@ -279,7 +329,7 @@ def _article(one: Listed, *, first: bool) -> str:
 <div>
 <h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
 <p class="question">{escape(added_title(statement))}</p>
-<p>{escape(answer(products, lies))}</p>
+<p>{escape(said)}</p>
 {doubts}\
 <p class="soft">{escape(covers)} Released {escape(day)}.</p>
 <p class="soft signed">{escape(one.signed)}</p>

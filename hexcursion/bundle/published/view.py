@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from geo.region import Source
 from hexcursion import words
 from hexcursion.bundle import Bundle, Products, products_at, supports
 from hexcursion.bundle.areas import AreaAnswer, shares_of
+from hexcursion.bundle.atlas.page import atlas_label_html
+from hexcursion.bundle.atlas.read import AtlasBundle
 from hexcursion.bundle.products import CONFIDENCE, counted, least_paths
 from hexcursion.bundle.read import earlier_rules
 from hexcursion.bundle.statement.expected import how_right
@@ -28,11 +31,41 @@ MAX_ROUNDS = 20
 
 
 class Viewer:
-    """Products of one bundle at free settings. All post-processing: no call costs any privacy."""
+    """Products of one bundle, or of one layer of an atlas, at free settings. All post-processing:
+    no call costs any privacy."""
 
-    def __init__(self, bundle: Bundle) -> None:
-        self.bundle = bundle
+    def __init__(self, bundle: Bundle, atlas: AtlasBundle | None = None) -> None:
+        self.bundle, self.atlas = bundle, atlas
         self._smoothed: dict[int, NDArray[np.float64]] = {0: bundle.paths}
+
+    @cached_property
+    def layers(self) -> Mapping[str, Viewer]:
+        """The layers of an atlas by their columns, this one among them; none of a map of one
+        column."""
+        known = {} if self.atlas is None else self.atlas.by_name
+        return {
+            name: self if bundle is self.bundle else Viewer(bundle, self.atlas)
+            for name, bundle in known.items()
+        }
+
+    @property
+    def whole(self) -> Mapping[str, Any]:
+        """The statement of the release: of all layers of an atlas."""
+        return self.bundle.statement if self.atlas is None else self.atlas.statement
+
+    @property
+    def key(self) -> str:
+        """What tells this map from all others: the release's id, and of an atlas the layer's
+        number."""
+        number = "" if self.atlas is None else f"-{1 + self.atlas.layers.index(self.bundle)}"
+        return f"{self.whole['release']['id']}{number}"
+
+    @property
+    def whole_label(self) -> str:
+        """The one page on the whole release, made anew: of all layers of an atlas."""
+        if self.atlas is None:
+            return self.bundle.label_html
+        return atlas_label_html(self.atlas.statement, self.atlas.layers)
 
     @property
     def domain(self) -> Domain:
@@ -46,7 +79,8 @@ class Viewer:
 
     @property
     def draws(self) -> int:
-        """Number of joint draws of the field that joint statements rest on: the paths, or draws beside."""
+        """Number of joint draws of the field that joint statements rest on: the paths, or draws
+        beside."""
         return self.count if self.bundle.draws is None else int(self.bundle.draws.shape[0])
 
     @property
@@ -61,12 +95,13 @@ class Viewer:
 
     @cached_property
     def thresholds(self) -> tuple[float, float]:
-        """Sensible ends of a threshold slider, data's unit: where nearly all or nearly no path value exceeds.
-        From the released paths, widened to hold the published threshold."""
+        """Sensible ends of a threshold slider, data's unit: where nearly all or nearly no path
+        value exceeds. From the released paths, widened to hold the published threshold."""
         low, high = np.quantile(self.bundle.paths, (0.005, 0.995))
         with np.errstate(over="ignore"):
             ends = self.bundle.response.value(np.array([low, high]))
-        # A path far outside the clip bound can leave the numbers altogether: then the clip bound is the end.
+        # A path far outside the clip bound can leave the numbers altogether: then the clip bound is
+        # the end.
         bounds = self.bundle.response.value(np.array([-1.0, 1.0]))
         start, end = (
             a if math.isfinite(a) else b for a, b in zip(ends.tolist(), bounds.tolist(), strict=True)
@@ -76,13 +111,14 @@ class Viewer:
 
     @property
     def confidences(self) -> tuple[float, ...]:
-        """Confidences that this number of paths supports, of the usual ones; empty for a few paths."""
+        """Confidences that this number of paths supports, of the usual ones; empty for a few
+        paths."""
         return tuple(c for c in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99) if supports(self.draws, c))
 
     def at(self, threshold: float | None = None, *, smoothing: int | None = None) -> Products:
         """Return all products at a threshold, in the data's unit, after `smoothing` rounds.
 
-        What is not given is as published. Raise `WorkflowError` as `level` and `smoothed` do.
+        The default is the published value. Raise `WorkflowError` as `level` and `smoothed` do.
         """
         published = self.bundle.statement["products"]
         return products_at(
@@ -112,8 +148,8 @@ class Viewer:
         return float(self.bundle.response.forward(threshold))
 
     def smoothed(self, rounds: int) -> NDArray[np.float64]:
-        """(L, N) paths after so many rounds of neighbour averaging; each round is computed once. Raise
-        `WorkflowError` for anything but 0 to `MAX_ROUNDS` rounds."""
+        """(L, N) paths after so many rounds of neighbour averaging; each round is computed once.
+        Raise `WorkflowError` for anything but 0 to `MAX_ROUNDS` rounds."""
         if isinstance(rounds, bool) or rounds != int(rounds) or not 0 <= rounds <= MAX_ROUNDS:
             raise WorkflowError(f"Smoothing takes 0 to {MAX_ROUNDS} rounds.")
         rounds = int(rounds)
@@ -129,7 +165,8 @@ class Viewer:
         return (first, *rest[:one_colour], *self.for_specialists(products), *rest[one_colour:])
 
     def in_short(self, products: Products) -> tuple[str, ...]:
-        """What every reader wants to know: how many hexagons are likely above, and how right the map is."""
+        """What every reader wants to know: how many hexagons are likely above, and how right the
+        map is."""
         relative = self.bundle.statement["subject"].get("relative")
         about = None if relative is None else f"Relative to a public field: {relative['origin']}."
         return (
@@ -146,7 +183,8 @@ class Viewer:
         return f"The whole map is one colour: {what} the threshold. Another threshold tells more."
 
     def for_specialists(self, products: Products) -> tuple[str, ...]:
-        """The set at the cutoff, what is sure at the products' confidence, and the limits of so few paths."""
+        """The set at the cutoff, the sure sets at the products' confidence, and the limits of so
+        few paths."""
         total, inside = int(products.judged.sum()), int(products.vote_set.sum())
         side, paths = words.side_words(products.direction), words.plural(self.count, "path")
         voted = products.probability is None or self.bundle.draws is not None
@@ -194,10 +232,10 @@ def answers_from(
     name: str = "",
     progress: Progress = silent,
 ) -> tuple[Areas, list[AreaAnswer]]:
-    """The areas of a GeoJSON file and one answer for each; free, as all of it is published. `threshold`: in
-    the data's own unit, else as published; `name`: property that names the areas; `progress`: told the share
-    done; what it raises ends the work. Raise `BundleError` for areas that cannot be read or a release that
-    cannot answer."""
+    """The areas of a GeoJSON file and one answer for each; free, as all of it is published.
+    `threshold`: in the data's own unit, else as published; `name`: property that names the areas;
+    `progress`: told the share done; what it raises ends the work. Raise `BundleError` for areas
+    that cannot be read or a release that cannot answer."""
     if not 0.0 < confidence < 1.0:
         raise BundleError("The confidence must lie strictly between 0 and 1.")
     try:
@@ -211,8 +249,8 @@ def answers_from(
 def area_answers(
     viewer: Viewer, areas: Areas, *, threshold: float | None = None, confidence: float = CONFIDENCE
 ) -> list[AreaAnswer]:
-    """One answer for each of the areas; parameters as of `answers_from`. Raise `BundleError` for a release
-    with too few draws."""
+    """One answer for each of the areas; parameters as of `answers_from`. Raise `BundleError` for a
+    release with too few draws."""
     bundle, level = viewer.bundle, viewer.level(threshold)
     draws = bundle.paths if bundle.draws is None else bundle.draws
     judged = bundle.published.judged

@@ -5,13 +5,17 @@
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const centres = new Uint16Array(bytes(data.centres).buffer);
   const corners = new Int8Array(bytes(data.corners).buffer);
-  const cubes = { value: bytes(data.cube), density: bytes(data.density?.dense ?? "") };
+  // What can be shown: the value, the density of records, and the further layers of an atlas.
+  const sets = { value: data, density: data.density };
+  (data.layers ?? []).forEach((one, k) => { sets[`layer${k + 2}`] = one; });
+  const cubes = {};
+  const cubeOf = (name) => (cubes[name] ??= bytes(sets[name].cube ?? sets[name].dense ?? ""));
   const board = at("board"), canvas = document.createElement("canvas"), front = canvas.getContext("2d");
   if (!front) return; // the picture stays
   const back = document.createElement("canvas"), pen = back.getContext("2d"); // all but the chosen hexagon
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const view = { x: data.width / 2, y: data.height / 2, zoom: 1, fit: 1 };
-  let about = "value", told = data, cube = cubes.value; // the value, or how many records lie there
+  let about = "value", told = data, cube = cubeOf("value"); // the value, or how many records lie there
   let row = data.start, mode = "class", chosen = -1, asked = 0, stale = true;
 
   const FAR = 3; // pixels from hexagon to hexagon below which a map of very many shows regions or means
@@ -240,7 +244,7 @@
       square.setAttribute("fill", paints()[kind]);
       swatch.setAttribute("aria-hidden", "true");
       swatch.append(square);
-      item.append(swatch, `${label} (${counts[kind].toLocaleString("en")} hexagons)`);
+      item.append(swatch, `${label} (${counts[kind].toLocaleString("en")} ${counts[kind] === 1 ? "hexagon" : "hexagons"})`);
       list.append(item);
     });
     at("stop").textContent = told.stops[row] + (row === told.start ? told.startSaid ?? " (as published)" : "");
@@ -251,7 +255,7 @@
   };
   const sizeOf = ([from, to]) => (to - from === 1 ? "one hexagon" : `${to - from} hexagons`);
   const said = () => {
-    at("said").textContent = chosen < 0 ? "Point at a hexagon, or tap it, to read it."
+    at("said").textContent = chosen < 0 ? "Tap a hexagon to read it."
       : averaged() ? `These ${sizeOf(families[family[chosen]])}: ${told.share} ${Math.round(meanOf(families[family[chosen]]))} % on average.`
       : `This hexagon: ${classes()[likelyOf(chosen)]}${told.graded ? `; ${told.share} ${percent(shareOf(chosen))}` : ""}.`;
   };
@@ -347,13 +351,14 @@
     at("moving").hidden = told.stops.length < 2;
     at("published").hidden = about === "density";
     if (data.density) at("aside").hidden = about === "value";
+    for (const one of document.querySelectorAll("[data-layer]")) one.hidden = one.dataset.layer !== about;
   };
   slider.addEventListener("input", () => { row = Number(slider.value); show(); });
-  at("published").addEventListener("click", () => { row = data.start; slider.value = row; show(); });
+  at("published").addEventListener("click", () => { row = told.start; slider.value = row; show(); });
   document.querySelectorAll("input[name=about]").forEach((one) =>
     one.addEventListener("change", () => {
       about = one.value;
-      [told, cube] = [about === "density" ? data.density : data, cubes[about]];
+      [told, cube] = [sets[about], cubeOf(about)];
       begin();
       show();
     }));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -233,6 +234,7 @@ def _scope_block(scope: Scope) -> dict[str, Any]:
             "period": clean(scope.period, 60, "The period of the records"),
             "filters": [clean(each, 500, "A filter of the records") for each in scope.filters],
             "source": clean(scope.source, 200, "The source of the records"),
+            **({"since": clean(scope.since, 60, "The year of the public map")} if scope.since else {}),
         }
     }
 
@@ -257,3 +259,8 @@ def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
             "covers": words.covered(statement),
         }
     return {name: neutral_cell(value) if isinstance(value, str) else value for name, value in named.items()}
+
+
+def statement_text(statement: Mapping[str, Any]) -> str:
+    """A statement as its file holds it: JSON with a line for each entry, neither NaN nor infinity."""
+    return json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dpgp_core.numbers import significant
 from dpgp_core.spectral.model_check import Change
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.response import ResponseScale
-from hexcursion.words import per_cent, quantity
+from hexcursion.words import quantity
 
 CHANGED = 0.01
 """Chance, had nothing changed, of a difference from the public map that is said to be more than chance.
@@ -22,11 +21,11 @@ LEAST_POINTS = 0.05  # a smaller difference of shares, in percentage points, rea
 CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a told chance, and of the width of the interval
 
 
-def change_block(change: Change, scale: ResponseScale, unit: str) -> dict[str, Any]:
+def change_block(change: Change, scale: ResponseScale, subject: Mapping[str, Any]) -> dict[str, Any]:
     """Whether the values differ from those of the public map by more than chance, and how much on average.
 
-    `unit`: of the values. The mean of logarithms is told as a ratio of geometric means, in per cent above 1,
-    and that of answers as a difference of shares, in percentage points.
+    `subject`: of a statement. The mean of logarithms is told as a ratio of geometric means, in per cent
+    above 1, and that of answers as a difference of shares, in percentage points.
     """
 
     def higher(deviations: float) -> float:
@@ -38,50 +37,38 @@ def change_block(change: Change, scale: ResponseScale, unit: str) -> dict[str, A
     found: dict[str, Any] = {"chance": round(change.chance, 6)}
     for name, deviations in (("higher", 0.0), ("low", -HALF_WIDTH), ("high", HALF_WIDTH)):
         found[name] = float(f"{higher(deviations):.6g}")
-    return {**found, "in_words": change_words(found, scale.transform, unit)}
+    return {**found, "in_words": change_words(found, scale.transform, subject)}
 
 
-def change_words(change: Mapping[str, Any], transform: str, unit: str) -> str:
-    """Whether the values differ from those of the public map, and by how much on average."""
-    what, unit = ("shares", "percentage points") if transform == "probit" else ("values", unit)
+def change_words(change: Mapping[str, Any], transform: str, subject: Mapping[str, Any]) -> str:
+    """Whether the values have changed since the public map, and by how much on average."""
+    unit = {"log": "%", "probit": "percentage points"}.get(transform, subject["unit"])
+    since = f"since {subject.get('scope', {}).get('since') or 'the public map'}"
+    name = "share" if transform == "probit" else subject["value"] or "value"
+    sure, moves = change["chance"] <= CHANGED, change["low"] * change["high"] > 0.0
+    if not (sure and moves):
+        said = "It is not sure whether there was a change" if moves else "No change seen"
+        if sure:
+            said = f"The {name} changed in places by more than chance, on average not"
+        least = LEAST_POINTS if transform in ("log", "probit") else 0.0
+        low, high = (_signed(change[each], unit, least) for each in ("low", "high"))
+        return f"{said} {since} (between {low} and {high})."
+    moved = "rose" if change["higher"] > 0.0 else "fell"
+    much = quantity(abs(change["higher"]), unit, 2)
+    return f"On average the {name} {moved} by about {much} {since}; that is not chance."
 
-    def level(value: float) -> str:
-        shown = 0.0 if transform == "probit" and abs(value) < LEAST_POINTS else abs(value)
-        return f"{quantity(shown, unit, 2)} {'lower' if value < 0.0 else 'higher'}"
 
-    higher, low, high = (change[name] for name in ("higher", "low", "high"))
-    if transform == "log":
-        now, least, most = (significant(1.0 + each / 100.0, 3) for each in (higher, low, high))
-        mean = f"In the geometric mean they are {now} times as high (90 % interval: {least} to {most} times)."
-    else:
-        mean = f"On average they are {level(higher)} (90 % interval: {level(low)} to {level(high)})."
-    shown = change["chance"] <= CHANGED
-    differ = f"The {what} differ" if shown else f"The release does not show that the {what} differ"
-    return (
-        f"{differ} from those of the public map by more than chance: had nothing changed, so "
-        f"large a difference had a chance of {per_cent(change['chance'])}. {mean}"
-    )
+def _signed(value: float, unit: str, least: float) -> str:
+    """A difference with its sign; one of at most `least` reads as 0 and has none."""
+    if abs(value) <= least:
+        return quantity(0.0, unit)
+    return f"{'-' if value < 0.0 else '+'}{quantity(abs(value), unit, 2)}"
 
 
 def change_told(statement: Mapping[str, Any]) -> str:
-    """Whether the values have changed since the public map, in one plain sentence; "" where a release starts
-    from none. The statement's own words say how surely."""
+    """Whether the values have changed since the public map; "" where a release starts from none."""
     change = (statement.get("told") or {}).get("change")
-    if change is None:
-        return ""
-    transform, subject = statement["response"]["transform"], statement["subject"]
-    unit = {"log": "%", "probit": "percentage points"}.get(transform, subject["unit"])
-    higher, low, high = (
-        quantity(0.0 if abs(change[name]) < LEAST_POINTS else change[name], unit, 2)
-        for name in ("higher", "low", "high")
-    )
-    if change["chance"] > CHANGED:
-        unsure = change["low"] * change["high"] > 0.0
-        said = "It is not sure whether there was a change" if unsure else "No change seen"
-        return f"{said} since the public map (between {low} and {high})."
-    name = "share" if transform == "probit" else subject["value"] or "value"
-    moved = f"rose by about {higher}" if change["higher"] > 0.0 else f"fell by about {higher.lstrip('-−')}"
-    return f"On average the {name} {moved} since the public map; that is not chance."
+    return "" if change is None else str(change["in_words"])
 
 
 def check_change(statement: Mapping[str, Any]) -> None:
@@ -90,7 +77,7 @@ def check_change(statement: Mapping[str, Any]) -> None:
     change = (statement.get("told") or {}).get("change")
     if change is None:
         return
-    said = change_words(change, statement["response"]["transform"], statement["subject"]["unit"])
+    said = change_words(change, statement["response"]["transform"], statement["subject"])
     if change["in_words"] != said or not statement["design"].get("drift", False):
         raise BundleError("The privacy statement's words about a change do not follow from its numbers.")
 

@@ -17,10 +17,12 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
+from dpgp_core.atlas.design import AtlasDesign
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
+from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
 from dpgp_core.numbers import significant
 from hexcursion import words
 from hexcursion.bundle import layout
@@ -45,7 +47,7 @@ def design_from(values: Mapping[str, Any]) -> Design:
     """The design that `plain_design` wrote. Raise `BundleError` for an unknown mechanism or impossible
     values."""
     try:
-        kind = mechanism_named(str(values.get("mechanism"))).design_type
+        kind = _kind(_variant_of(values))
         hints = get_type_hints(kind)
         given = {name: value for name, value in values.items() if name != "mechanism"}
         return kind.from_mapping({name: _typed(value, hints.get(name, Any)) for name, value in given.items()})
@@ -53,15 +55,41 @@ def design_from(values: Mapping[str, Any]) -> Design:
         raise BundleError(f"The privacy statement describes an impossible design: {error}") from error
 
 
-def design_line(values: Mapping[str, Any]) -> str:
-    """A statement's design in one line: its mechanism's words, and what every design has. Raise `BundleError`
-    as `design_from`."""
+ATLAS = "atlas"
+"""The variant of designs of several columns; all others have the name of their mechanism."""
+
+
+def _variant_of(values: Mapping[str, Any]) -> str:
+    """The name of the variant that a statement's design is of."""
+    name = str(values.get("mechanism"))
+    return ATLAS if name == AtlasDesign.mechanism and "columns" in values else name
+
+
+def _kind(name: str) -> type[Design]:
+    """The class of the designs of a variant."""
+    return AtlasDesign if name == ATLAS else mechanism_named(name).design_type
+
+
+def values_of(design: Design) -> int:
+    """How many values a record has: none where records are counted, one, or one for each column."""
+    if isinstance(design, AtlasDesign):
+        return design.columns
+    return 0 if isinstance(design, SpectralStatisticsDesign) and design.law in SPREADS_OF_COUNTS else 1
+
+
+def design_line(values: Mapping[str, Any], cutoffs: Mapping[str, float] | None = None) -> str:
+    """A statement's design in one line: its mechanism's words, and what every design has; of an atlas the
+    `cutoffs` of all layers by their names. Raise `BundleError` as `design_from`."""
     design = design_from(values)
     parts = [
         mechanism_named(design.mechanism).describe(design),
         words.plural(design.paths, "path"),
         f"smoothing {words.plural(design.smoothing, 'round')}",
-        f"cutoff {significant(design.cutoff, 4)}",
+        *(
+            [f"cutoff {significant(design.cutoff, 4)}"]
+            if cutoffs is None
+            else [f"cutoff {significant(each, 4)} of {name}" for name, each in cutoffs.items()]
+        ),
     ]
     return ", ".join(parts)
 
@@ -183,6 +211,7 @@ _EARLIER = frozenset(
         "4b269a1c2d4df6abfce3384b8f20e37582dc9435f4b67511d838d1ab49162ba4",
         "0ce7eeea5a0b84fc81d331dc03467d3e78fdd6d288b646777a5564b50a5fec3d",
         "b4b4cf5ccb7ce45cbd19b268e801451e11507ecd90d3620faa055de100b642cc",
+        "3b692d8388136e2cdddc4162dfd54478bad21a38ce7607029a1b92585e676253",
     }
 )
 _FOLDER = Path(__file__).parent / "schema"
@@ -201,7 +230,7 @@ def schema_bytes(mechanism: str | None = None) -> bytes:
 
 @cache
 def _schema_bytes(names: tuple[str, ...]) -> bytes:
-    return (json.dumps(_whole(names), indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(whole_schema(names), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def without_designs(schema: Any) -> Any:
@@ -236,8 +265,13 @@ def check_schema(statement: Any) -> None:
             f"The mechanism {mechanism[:60]!r} is not known here: install the package that brings it, or a "
             "newer version of this program."
         )
-    names = (mechanism,) if isinstance(mechanism, str) else tuple(MECHANISMS)
-    errors = _validator(names).iter_errors(statement)
+    names = (_variant_of(design or {}),) if isinstance(mechanism, str) else tuple(MECHANISMS)
+    refuse_misfit(statement, _validator(names))
+
+
+def refuse_misfit(statement: Any, validator: Any) -> None:
+    """Raise BundleError, naming the first place at which a statement does not fit a validator's schema."""
+    errors = validator.iter_errors(statement)
     problem = next(iter(sorted(errors, key=lambda error: list(map(str, error.path)))), None)
     if problem is not None:
         told = _of_its_variant(problem)
@@ -256,10 +290,10 @@ def _of_its_variant(problem: ValidationError) -> ValidationError:
     return problem
 
 
-def _whole(names: tuple[str, ...]) -> dict[str, Any]:
+def whole_schema(names: tuple[str, ...]) -> dict[str, Any]:
     """The schema with a variant for each of the named mechanisms, in their order."""
     schema: dict[str, Any] = json.loads(_base())
-    made = {name: variant(mechanism_named(name).design_type) for name in names}
+    made = {name: variant(_kind(name)) for name in names}
     union = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in made]}
     return {**schema, "$defs": {"design": union, **made}}
 
@@ -287,4 +321,4 @@ StatementValidator = extend(Draft202012Validator, {"items": _items})
 @cache
 def _validator(names: tuple[str, ...]) -> Any:
     """`names` are part of the key: a mechanism that is registered later has its variant as well."""
-    return StatementValidator(_whole(names))
+    return StatementValidator(whole_schema(names))

@@ -14,7 +14,7 @@ from dpgp_core.excursion import StatedScores, agreement_range, exceedance_probab
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.products import Products, about
 from hexcursion.bundle.statement.change import CHANGED, change_told
-from hexcursion.bundle.statement.promise import promise_block, records_words
+from hexcursion.bundle.statement.promise import TOO_FEW, promise_block, records_words
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Expected
 from hexcursion.words import error_words, per_cent, range_words, ratio_words, right_words
@@ -22,14 +22,16 @@ from hexcursion.words import error_words, per_cent, range_words, ratio_words, ri
 Floats = NDArray[np.float64]
 
 DIFFERS = 0.15
-"""Gap between the told and the expected agreement from which a reader is warned: wider than the error of a
-release about itself on real data, so that the rehearsal is what failed."""
+"""Gap between the told and the expected agreement from which a reader is warned: wider than the
+error of a release about itself on real data, so that the rehearsal is what failed."""
 
 UNUSUAL = 0.05
-"""Chance, under the model, of sums that are said to be unusual: of true models one in twenty is doubted."""
+"""Chance, under the model, of sums that are said to be unusual: of true models one in twenty is
+doubted."""
 
 SLACK = 1e-6  # of a told number that a reader recomputes
-MAP_SLACKS = {"agreement": 1e-3, "right": 1e-3, "found": 1e-3, "low": 0.01, "high": 0.01}  # from sums
+# From sums
+MAP_SLACKS = {"agreement": 1e-3, "right": 1e-3, "found": 1e-3, "low": 0.01, "high": 0.01}
 
 NOT_KNOWN = "How right this map is was not estimated before it was drawn."
 BASES = {
@@ -41,7 +43,7 @@ BASES = {
 
 
 def basis_of(expected: Mapping[str, Any]) -> str:
-    """What was looked at beforehand, in words."""
+    """The data of the expectation, in words."""
     return BASES.get(expected["basis"], str(expected["basis"]))
 
 
@@ -100,11 +102,12 @@ def told_block(
     change: Mapping[str, Any] | None = None,
     draws: Floats | None = None,
 ) -> dict[str, Any] | None:
-    """What the release says about its own map; None where its mechanism gives no probabilities. `statement`:
-    the rest of the statement, for its number of records and whether it starts from a public map; `field`,
-    `shown_map`: (N,) mean and deviation of the field, and of the map without privacy, given the release, in
-    response units; `check`: how the released sums compare with their model; `change`: a `change_block`;
-    `draws`: (J, N) joint draws of that map, where readers can make them again."""
+    """What the release says about its own map; None where its mechanism gives no probabilities.
+    `statement`: the rest of the statement, for its number of records and whether it starts from a
+    public map; `field`, `shown_map`: (N,) mean and deviation of the field, and of the map without
+    privacy, given the release, in response units; `check`: how the released sums compare with their
+    model; `change`: a `change_block`; `draws`: (J, N) joint draws of that map, where readers can
+    make them again."""
     if products.probability is None or field is None:
         return None
     of_map = None
@@ -119,9 +122,9 @@ def told_block(
 
 
 def map_block(products: Products, shown_map: tuple[Floats, Floats], draws: Floats | None) -> dict[str, Any]:
-    """What is told of the map of the same records without privacy, over the judged hexagons, and the range in
-    which its agreement lies with a chance of 80 %: by joint `draws` (J, N), and never without the agreement
-    that is told."""
+    """What is told of the map of the same records without privacy, over the judged hexagons, and
+    the range in which its agreement lies with a chance of 80 %: by joint `draws` (J, N), and never
+    without the agreement that is told."""
     told = _of_map(products, exceedance_probability(*shown_map, products.level, products.direction))
     if draws is None or told["agreement"] is None:
         return told
@@ -141,13 +144,15 @@ def _there(products: Products) -> NDArray[np.bool_]:
 
 
 def _of_map(products: Products, shown: Floats) -> dict[str, Any]:
-    """Against the map of the same records without privacy, which shows cells with these (N,) chances."""
+    """Against the map of the same records without privacy, which shows cells with these (N,)
+    chances."""
     there = _there(products)
     return _numbers(stated_scores(shown[there], products.in_set[there]))
 
 
 def _of_field(products: Products, probability: Floats, statement: Mapping[str, Any]) -> dict[str, Any]:
-    """Against the true values, over the judged hexagons; and the two numbers that a map promises."""
+    """Against the true values, over the judged hexagons; and the two numbers that a map
+    promises."""
     there = _there(products)
     found: dict[str, Any] = {"field": _numbers(stated_scores(probability[there], products.in_set[there]))}
     if not products.earlier:
@@ -169,14 +174,16 @@ def shown_words(products: Products, statement: Mapping[str, Any]) -> str:
 
 
 def told_words(told: Mapping[str, Any] | None) -> str:
-    """What a map promises, how right its set is for the true values, and for the map without privacy."""
+    """What a map promises, how right its set is for the true values, and for the map without
+    privacy."""
     if told is None:
         return "The release itself does not say how right its map is."
     field, of_map, judged = told["field"], told["map"], told.get("judged")
     text = "" if judged is None else f"{judged['in_words']} "
     if field["right"] is None:
         return f"{text}The release shows no hexagon on the asked side of the threshold."
-    of = "in_set" if judged is not None else "the set at the cutoff (in_set)"  # as an earlier version said it
+    # As an earlier version said it
+    of = "in_set" if judged is not None else "the set at the cutoff (in_set)"
     text += (
         f"Computed from the release: of the hexagons in {of}, {about(per_cent(field['right']))} "
         f"are on the asked side of the threshold; of all hexagons that are, it holds "
@@ -220,16 +227,37 @@ def agreement_told(told: Mapping[str, Any] | None) -> str:
 
 
 def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ...]:
-    """Sentences of label and README: computed from the release, expected beforehand, where these differ."""
+    """Sentences of label and README: computed from the release, expected beforehand, where these
+    differ."""
     expected, shown = statement["expected"], shown_words(products, statement)
-    before = beforehand_words(expected) if shown else expected_words(expected)
+    before = () if shown else (expected_words(expected),)
+    return (
+        *filter(None, (shown, *figures_beside(statement, shown), *before)),
+        *doubts_of(statement, shown),
+        *filter(None, (change_told(statement),)),
+    )
+
+
+def figures_beside(statement: Mapping[str, Any], shown: str) -> tuple[str, ...]:
+    """The agreement told, and the one expected where a map promises something (`shown_words`).
+
+    Where records are too few to promise anything no other figure says how right the map is.
+    """
+    if shown == TOO_FEW:
+        return ()
+    before = beforehand_words(statement["expected"]) if shown else ""
+    return tuple(filter(None, (agreement_told(statement.get("told")), before)))
+
+
+def doubts_of(statement: Mapping[str, Any], shown: str) -> tuple[str, ...]:
+    """What speaks against a release or its model; see `figures_beside`."""
     told = statement.get("told")
-    against = contradiction(expected, told), model_doubt(told)
-    return tuple(filter(None, (shown, agreement_told(told), before, *against, change_told(statement))))
+    against = "" if shown == TOO_FEW else contradiction(statement["expected"], told)
+    return tuple(filter(None, (against, model_doubt(told))))
 
 
 def beforehand_words(expected: Mapping[str, Any] | None) -> str:
-    """What was expected, as a sentence; "" where nothing was. Earlier versions expected an agreement."""
+    """The expectation as a sentence; "" without one. Earlier versions expected an agreement."""
     if expected is not None and "records" in expected:
         return _records_words(expected)
     if expected is None or expected["agreement"] is None:
@@ -247,9 +275,11 @@ def range_of(expected: Mapping[str, Any]) -> str:
 
 
 def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | None) -> str:
-    """A sentence where the release tells much more, or much less, than was expected; "" where it does not."""
+    """A sentence where the release tells much more, or much less, than was expected; "" where it
+    does not."""
     if expected is None or told is None or told.get("map") is None or "judged" in told:
-        return ""  # of judged hexagons chances are told, and records were expected: these do not compare
+        # Of judged hexagons chances are told, and records were expected: these do not compare
+        return ""
     before, after = expected["agreement"], told["map"]["agreement"]
     if before is None or after is None or abs(after - before) < DIFFERS:
         return ""
@@ -268,7 +298,8 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
 
 
 def model_doubt(told: Mapping[str, Any] | None) -> str:
-    """A sentence where the released sums are unusual for the model that reads them; "" where they are not."""
+    """A sentence where the released sums are unusual for the model that reads them; "" where they
+    are not."""
     model = None if told is None else told.get("model")
     if model is None or model["chance"] > UNUSUAL:
         return ""
@@ -281,17 +312,26 @@ def model_doubt(told: Mapping[str, Any] | None) -> str:
 def map_follows(
     stated: Mapping[str, Any], made: Mapping[str, Any], names: Sequence[str] = tuple(MAP_SLACKS)
 ) -> bool:
-    """Whether an agreement, its shares and range are what a reader computes, but for what machines differ."""
+    """Whether an agreement, its shares and range are what a reader computes, but for what machines
+    differ."""
     return all(each in made and _same(stated[each], made[each], MAP_SLACKS[each]) for each in names)
 
 
-def check_told(statement: Mapping[str, Any], products: Products, *, sums: bool = False) -> None:
+def check_told(
+    statement: Mapping[str, Any], products: Products, *, sums: bool = False, whole: bool = False
+) -> None:
     """Refuse what a statement tells about its map where it does not follow from the release. Raise
-    `BundleError` if numbers against the true values differ from those recomputed, or words from the numbers;
-    or if it tells a range without released `sums`. Whether that range and the model's chance follow is seen
-    where the sums are read again (`check_again`)."""
+    `BundleError` if numbers against the true values differ from those recomputed, or words from the
+    numbers; or if it tells a range without released `sums`, or nothing although today's schema
+    makes it `whole`. Whether that range and the model's chance follow is seen where the sums are
+    read again (`check_again`)."""
     told: Mapping[str, Any] | None = statement.get("told")
     if told is None:
+        if whole and products.probability is not None:
+            raise BundleError(
+                "The privacy statement tells nothing of its map, although its chances are published: ask the "
+                "publisher for the bundle as this program wrote it."
+            )
         return
     probability = products.probability
     follows = {} if probability is None else _of_field(products, probability, statement)

@@ -1,4 +1,5 @@
-"""The guarantee of a statement: written from the cost of a release, recomputed from what is stated."""
+"""The guarantee of a statement: written from the cost of a release, and recomputed from its stated
+numbers."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from dpgp_core.mechanisms.design import Protects, Unit
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import Owner, Relation
 from hexcursion import promises, words
+from hexcursion.bundle.statement.designs import values_of
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import PrivacyFacts, Release
 from hexcursion.words import UnitWord
@@ -30,12 +32,13 @@ def neighbours_text(
     relation: Relation,
     protects: Protects,
     *,
-    counted: bool = False,
+    values: int = 1,
     owner: Mapping[str, Any] | None = None,
 ) -> str:
-    """What two neighbouring datasets are, in one sentence; `owner` is that of a stated guarantee."""
+    """What two neighbouring datasets are, in one sentence. A record has so many `values`, as
+    `values_of` says; `owner` is that of a stated guarantee."""
     if owner is not None and (owner["records"] > 1 or relation == "add-or-remove"):
-        return _owners_text(relation, protects, owner, counted=counted)
+        return _owners_text(relation, protects, owner, values)
     one = "record of a cell" if unit == "cell" else "record"
     many = "sets of cell records" if unit == "cell" else "datasets"
     if relation == "add-or-remove":
@@ -46,10 +49,10 @@ def neighbours_text(
     place = "cell" if unit == "cell" else "place"
     what = (
         f"in its {place}"
-        if counted
-        else f"in its value, its {place} or both"
+        if not values
+        else f"in {promises.of_record(values)}, its {place} or both"
         if protects == "values and places"
-        else f"in its value only; its {place} stays"
+        else f"in {promises.of_record(values)} only; its {place} stays"
     )
     return (
         f"Two {many} of the same size that differ in one {one}, exchanged for another within the area and "
@@ -57,7 +60,7 @@ def neighbours_text(
     )
 
 
-def _owners_text(relation: Relation, protects: Protects, owner: Mapping[str, Any], *, counted: bool) -> str:
+def _owners_text(relation: Relation, protects: Protects, owner: Mapping[str, Any], values: int) -> str:
     each = f"at most {owner['records']:,}"
     if relation == "add-or-remove":
         return (
@@ -68,13 +71,13 @@ def _owners_text(relation: Relation, protects: Protects, owner: Mapping[str, Any
     return (
         f"Two datasets of the same size that differ in the records of one {owner['word']}, {each}, exchanged "
         f"for others within the area and the filters of the release: in their "
-        f"{'places' if counted else what}."
+        f"{what if values else 'places'}."
     )
 
 
 def guarantee_block(release: Release) -> dict[str, Any]:
-    """The block as it stands in a statement. Raise `BundleError` for an unknown unit of protection, a bound
-    that is not proved, or text that is too long."""
+    """The block as it stands in a statement. Raise `BundleError` for an unknown unit of protection,
+    a bound that is not proved, or text that is too long."""
     privacy = release.privacy
     if privacy.unit not in get_args(Unit):
         known = ", ".join(get_args(Unit))
@@ -106,13 +109,14 @@ def guarantee_block(release: Release) -> dict[str, Any]:
             for records, epsilon, delta in privacy.group
         ],
         "curve": _curve(privacy.rdp_orders, privacy.rdp_values),
-        "cost": _cost(privacy),
     }
-    return with_words(stated, counted=release.exposure is not None)
+    stated["cost"] = _cost(privacy, promised_neighbours(stated))
+    return with_words(stated, values=values_of(release.design))
 
 
 def owner_block(privacy: PrivacyFacts) -> dict[str, Any] | None:
-    """Whom a guarantee is about where a column names the owner of a record, as a statement says it."""
+    """Whom a guarantee is about where a column names the owner of a record, as a statement says
+    it."""
     if privacy.owner is None:
         return None
     word = clean(privacy.owner_word or "", 40, "The word for the owner of a record")
@@ -125,29 +129,30 @@ def stated_owner(guarantee: Mapping[str, Any]) -> Owner | None:
     return None if owner is None else Owner(owner["records"], owner["apart"])
 
 
-def with_words(stated: Mapping[str, Any], *, counted: bool = False, earlier: bool = False) -> dict[str, Any]:
-    """The block with every text that follows from its facts, made anew. Counted records have no value.
-    `earlier`: as bundles of an earlier schema say it."""
+def with_words(stated: Mapping[str, Any], *, values: int = 1) -> dict[str, Any]:
+    """The block with every text that follows from its facts, made anew. A record has so many
+    `values`."""
     unit, word, n = stated["unit"], stated["unit_word"], stated["n"]
     protects, relation = stated["protects"], stated["relation"]
     epsilon, delta, owner = stated["epsilon"], stated["delta"], stated.get("owner")
     one, chance = promises.protected_word(stated), surest_of(stated)
     not_protected = promises.not_protected_texts(
-        unit, word, protects, relation, each_row="equal_rows" in stated, owner=owner, earlier=earlier
+        unit, word, protects, relation, each_row="equal_rows" in stated, owner=owner
     )
     return {
         **stated,
-        "neighbours": neighbours_text(unit, relation, protects, counted=counted, owner=owner),
+        "neighbours": neighbours_text(unit, relation, protects, values=values, owner=owner),
         "in_words": promises.epsilon_sentence(epsilon, delta, word, relation, n, chance=chance, owner=owner),
         "times_more_likely": words.times(epsilon),
-        "protected": promises.protected_text(unit, word, n, protects, relation, counted=counted, owner=owner),
+        "protected": promises.protected_text(unit, word, n, protects, relation, values=values, owner=owner),
         "not_protected": list(not_protected),
         "groups": [{**line, "in_words": _group_words(line, one)} for line in stated["groups"]],
     }
 
 
 def surest_of(stated: Mapping[str, Any]) -> float:
-    """The chance of a right guess at even odds that a guarantee leaves, by its epsilon or its stated mu."""
+    """The chance of a right guess at even odds that a guarantee leaves, by its epsilon or its
+    stated mu."""
     return words.surest(
         stated["epsilon"],
         stated["delta"],
@@ -160,7 +165,8 @@ def surest_of(stated: Mapping[str, Any]) -> float:
 def together_text(guarantees: Sequence[Mapping[str, Any]]) -> str:
     """What several releases promise together to whoever is in all of them, "" for one release.
 
-    Their stated costs are composed exactly, at the smallest of their deltas and for what all of them hide.
+    Their stated costs are composed exactly, at the smallest of their deltas and for what all of
+    them hide.
     """
     if len(guarantees) < 2:
         return ""
@@ -175,15 +181,15 @@ def together_text(guarantees: Sequence[Mapping[str, Any]]) -> str:
 
 
 def together_guess(guarantees: Sequence[Mapping[str, Any]]) -> str:
-    """How often a guess about somebody who is in all of the releases is right, as the end of a sentence; ""
-    where a delta allows a whole record to be published."""
+    """What becomes of a guess about somebody who is in all of the releases, as the end of a
+    sentence; "" where a delta allows a whole record to be published."""
     if any(each["n"] * each["delta"] >= 1.0 for each in guarantees):
         return ""
     cost, delta = together(map(stated_cost, guarantees)), min(each["delta"] for each in guarantees)
     relation: Relation = "add-or-remove" if cost.neighbours == "add-or-remove" else "replace-one"
     bound = epsilon(cost, delta).epsilon
     chance = words.surest(bound, delta, relation, cost.gaussian_mu, cost.distance)
-    return f", and a 50:50 guess is right at most {words.share(chance)} of the time"
+    return f", and a 50:50 guess becomes at most {words.even_odds(chance)}"
 
 
 def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:
@@ -199,11 +205,11 @@ def _curve(orders: ArrayLike, values: ArrayLike) -> dict[str, Any] | None:
     return {"orders": np.asarray(orders)[finite].tolist(), "values": np.asarray(values)[finite].tolist()}
 
 
-def _cost(privacy: PrivacyFacts) -> dict[str, Any]:
-    """What is proved beside the curve, each as far as it is stated."""
+def _cost(privacy: PrivacyFacts, neighbours: Neighbours) -> dict[str, Any]:
+    """Bounds besides the curve, each where the statement has it."""
     if privacy.cost is None:
-        mu = privacy.gaussian_mu
-        return {**({} if mu is None else {"gaussian_mu": float(mu)}), "distance": 0.0}
+        mu = {} if privacy.gaussian_mu is None else {"gaussian_mu": float(privacy.gaussian_mu)}
+        return {**mu, "distance": 0.0, "neighbours": neighbours}
     orders = ORDERS.tolist()
     parts = [
         {**_own(part), "curve": None if part.gaussian_mu else _curve(orders, part.curve.values)}
@@ -225,15 +231,16 @@ def _own(cost: Cost) -> dict[str, Any]:
     return stated
 
 
-# A number that was rounded on its way through JSON or another machine's logarithm is still the same.
+# A number that was rounded on its way through JSON or another machine's logarithm is still the
+# same.
 SLACK = 1e-9
 # The public orders are powers of ten: the last digits depend on the machine.
 ORDER_SLACK = 1e-12
 
 
 def stated_cost(guarantee: Mapping[str, Any]) -> Cost:
-    """The cost that a guarantee states, composed anew where it states parts. Raise `BundleError` if its parts
-    contradict each other, or the curve is damaged."""
+    """The cost that a guarantee states, composed anew where it states parts. Raise `BundleError` if
+    its parts contradict each other, or the curve is damaged."""
     hidden = promised_neighbours(guarantee)
     whole = _one_cost(guarantee["curve"], guarantee["cost"], hidden)
     parts = guarantee["cost"].get("parts")
@@ -294,12 +301,15 @@ def _one_cost(
     return Cost(curve, mu, pure, pairs, cost["distance"], (), neighbours, exchange)
 
 
-def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
-    """Raise BundleError if the stated cost is below `least`, what the design's own noise costs, where that is
-    known. A pilot or anything else beside the release makes the stated cost larger, never smaller."""
+def check_noise(guarantee: Mapping[str, Any], least: Cost | None, *, whole: bool = False) -> None:
+    """Raise BundleError if the stated cost is below `least`, what the design's own noise costs,
+    where that is known. A pilot or anything else beside the release makes the stated cost larger,
+    never smaller. A `whole` statement, of today's schema, lacks no price that is known."""
     if least is None:
         return
     cost = stated_cost(guarantee)
+    if whole and least.exchange_mu is not None and cost.exchange_mu is None:
+        raise BundleError("The privacy statement lacks the price of an exchanged record: it is not whole.")
     pairs = [
         (getattr(cost, name), getattr(least, name))
         for name in ("gaussian_mu", "exchange_mu", "pure_epsilon", "distance")
@@ -315,8 +325,9 @@ def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
         )
 
 
-def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False, earlier: bool = False) -> None:
-    """Raise BundleError, naming the first promise or sentence that does not follow from the stated cost."""
+def check_guarantee(guarantee: Mapping[str, Any], *, values: int = 1, whole: bool = False) -> None:
+    """Raise BundleError, naming the first promise or sentence that does not follow from the stated
+    cost. A `whole` statement, of today's schema, says for which neighbours each cost holds."""
     if guarantee["unit"] not in get_args(Unit):
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
     if guarantee["n_is_public"] != (guarantee["relation"] == "replace-one"):
@@ -328,6 +339,9 @@ def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False, earl
     if "equal_rows" in guarantee and guarantee["unit"] == "cell":
         raise BundleError("The privacy statement counts equal rows where its records are hexagons.")
     cost = stated_cost(guarantee)
+    parts = (guarantee["cost"], *guarantee["cost"].get("parts", ()))
+    if whole and any("neighbours" not in part for part in parts):
+        raise BundleError("The privacy statement's cost does not say for which neighbours it holds.")
     order = guarantee["order"]
     if order is not None and not np.any(np.abs(ORDERS - order) <= ORDER_SLACK * ORDERS):
         raise BundleError("The privacy statement names an order that is not one of the public orders.")
@@ -342,7 +356,7 @@ def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False, earl
         if given > guarantee["epsilon"] * (1.0 + SLACK) + SLACK:
             raise BundleError("The privacy statement names an order that does not give its epsilon.")
     _check_groups(guarantee, cost)
-    _check_words(guarantee, counted, earlier)
+    _check_words(guarantee, values)
 
 
 def _read_curve(stated: Mapping[str, Any] | None) -> RdpCurve | None:
@@ -375,8 +389,8 @@ def _check_groups(guarantee: Mapping[str, Any], cost: Cost) -> None:
             )
 
 
-def _check_words(guarantee: Mapping[str, Any], counted: bool, earlier: bool) -> None:
-    editions = [with_words(guarantee, counted=counted, earlier=each) for each in (False, True)[: 1 + earlier]]
+def _check_words(guarantee: Mapping[str, Any], values: int) -> None:
+    follows = with_words(guarantee, values=values)
     for name in ("neighbours", "in_words", "times_more_likely", "protected", "not_protected", "groups"):
-        if all(guarantee[name] != follows[name] for follows in editions):
+        if guarantee[name] != follows[name]:
             raise BundleError(f"The privacy statement's words do not follow from its numbers: {name}.")

@@ -1,4 +1,5 @@
-"""The two numbers that a map promises: how often orange is right, and how much of what is asked it finds."""
+"""The two numbers that a map promises: how often orange is right, and which share of the places
+above it finds."""
 
 from __future__ import annotations
 
@@ -18,18 +19,20 @@ from hexcursion.words import side_words
 FEWEST_PROMISED = 150
 """Records from which a release without a public map promises how right it is."""
 TEMPER = 0.65
-"""Factor on the logits of chances that rest on a public map too: as they are they promise too much."""
+"""Factor on the logits of chances that rest on a public map too: as they are they promise too
+much."""
 
 TOO_FEW = "Too few records to say how right this map is."
 
 
 def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The member `judged` of what a statement tells; None where its mechanism gives no probabilities.
+    """The member `judged` of what a statement tells; None where its mechanism gives no
+    probabilities.
 
-    It holds the number of judged hexagons, both numbers, and the expected share of records in hexagons whose
-    typical value lies on the side that the map shows (a single record scatters about it): null where too few
-    records are, or nothing is shown. They follow from the published chances, the expected and the public
-    number of records, and `prior_mean_used`.
+    It holds the number of judged hexagons, both numbers, and the expected share of records in
+    hexagons whose typical value lies on the side that the map shows (a single record scatters about
+    it): null where too few records are, or nothing is shown. They follow from the published
+    chances, the expected and the public number of records, and `prior_mean_used`.
     """
     if products.probability is None:
         return None
@@ -85,17 +88,21 @@ def times_words(share: float) -> str:
 
 
 def finds_words(finds: float, direction: Direction) -> str:
-    """How many of the places on the asked side are shown.
+    """How many of the places on the asked side are shown, in tenths or quarters.
 
     Examples
     --------
-    >>> finds_words(0.68, "above"), finds_words(0.02, "above")
-    ('It finds 7 in 10 of the places above.', 'It finds almost none of the places above.')
+    >>> finds_words(0.76, "above")
+    'It shows about 3 in 4 of the places that are above.'
+    >>> finds_words(0.02, "above")
+    'It shows almost none of the places that are above.'
     """
     where = "above" if direction == "above" else "at or below the threshold"
-    tenths = round(10.0 * finds)
-    many = {0: "almost none", 10: "nearly all"}.get(tenths, f"{tenths} in 10")
-    return f"It finds {many} of the places {where}."
+    tenths, quarters = round(10.0 * finds), round(4.0 * finds)
+    many = {0: "almost none", 10: "nearly all"}.get(tenths, f"about {tenths} in 10")
+    if quarters in (1, 3) and abs(quarters / 4.0 - finds) < abs(tenths / 10.0 - finds):
+        many = f"about {quarters} in 4"
+    return f"It shows {many} of the places that are {where}."
 
 
 def _known(value: float) -> float | None:

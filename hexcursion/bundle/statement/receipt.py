@@ -1,4 +1,5 @@
-"""The receipt: every public fact of a planned or finished release, one line each, warnings marked."""
+"""The receipt: every public fact of a planned or finished release, one line each, warnings
+marked."""
 
 from __future__ import annotations
 
@@ -16,20 +17,20 @@ from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design, Protects
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_named
-from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
 from dpgp_core.numbers import significant, upper
 from dpgp_core.releasing import Relation
 from hexcursion import promises, words
+from hexcursion.bundle.statement.designs import values_of
 from hexcursion.bundle.statement.guarantee import owner_block
 from hexcursion.ledger.account import ROUNDING
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import PrivacyFacts, ReceiptLine, Tuning
 
-# From here on the odds line is marked: any result may become over 100 times more likely. Small epsilons
-# never carry a warning.
+# From here on the odds line is marked: any result may become over 100 times more likely. Small
+# epsilons never carry a warning.
 LARGE_EPSILON = math.log(100.0)
-# n delta: the expected number of records that a mechanism of this delta might publish whole. Above this the
-# receipt also says what a smaller delta would cost.
+# n delta: the expected number of records that a mechanism of this delta might publish whole. Above
+# this the receipt also says what a smaller delta would cost.
 SMALL_EXPOSURE = 0.01
 ON_INTEGERS = (
     "The guarantee holds for the numbers as the computer drew them: sums of whole numbers, and noise that is "
@@ -50,7 +51,8 @@ AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is 
 
 @dataclass(frozen=True)
 class BudgetLine:
-    """The dataset's budget around one release: epsilons at the budget's delta, composed by the ledger."""
+    """The dataset's budget around one release: epsilons at the budget's delta, composed by the
+    ledger."""
 
     before: float  # upper bound without this release
     after: float  # and with it
@@ -71,13 +73,14 @@ def build_receipt(
     prior_mean_origin: str | None = None, generated: bool = False, simulation: bool = False,
     relation: Relation = "replace-one", protects: Protects = "values and places",
 ) -> tuple[ReceiptLine, ...]:  # fmt: skip
-    """Receipt lines from public facts only: the unit first, then what was fixed before, then the cost."""
+    """Receipt lines from public facts only: the unit first, then the fixed choices, then the
+    cost."""
     owner = owner_block(privacy)
     one = privacy.unit_word if owner is None else owner["word"]
-    counted = isinstance(design, SpectralStatisticsDesign) and design.law in SPREADS_OF_COUNTS
-    clip = "none: records that are counted have no values" if counted else _clip(response, value_unit)
+    values = values_of(design)
+    clip = _clip(response, value_unit) if values else "none: records that are counted have no values"
     protected = promises.protected_text(
-        privacy.unit, privacy.unit_word, privacy.n, protects, relation, counted=counted, owner=owner
+        privacy.unit, privacy.unit_word, privacy.n, protects, relation, values=values, owner=owner
     )
     filled = domain_origin or "their origin is not stated"
     origin = response.origin or "its origin is not stated"
@@ -136,7 +139,8 @@ def build_receipt(
 
 
 def _owner_lines(privacy: PrivacyFacts, owner: Mapping[str, Any] | None) -> tuple[ReceiptLine, ...]:
-    """How many records of an owner are used, where a column names it (docs/units-of-protection.md)."""
+    """How many records of an owner are used, where a column names it
+    (docs/units-of-protection.md)."""
     if owner is None:
         return ()
     apart = ", no two of them in one hexagon" if owner["apart"] and owner["records"] > 1 else ""
@@ -148,7 +152,8 @@ def _owner_lines(privacy: PrivacyFacts, owner: Mapping[str, Any] | None) -> tupl
 def drawn_exactly(mechanism: str, distance: float) -> bool:
     """Whether a release's proof covers the numbers as a computer draws them.
 
-    Paths have been drawn exactly since their distance to the ideal is stated; before, in floating point.
+    Paths have been drawn exactly since their distance to the ideal is stated; before, in floating
+    point.
     """
     if mechanism == PosteriorSamplingDesign.mechanism:
         return distance > 0.0
@@ -218,13 +223,10 @@ def _tuning(tuning: Tuning) -> str:
 def _delta_line(privacy: PrivacyFacts) -> ReceiptLine:
     """delta against 1/n, and what the same release costs at a delta that is small against it."""
     exposure = privacy.n * privacy.delta
-    text = (
-        f"delta {words.slack(privacy.delta)} is {words.one_in(privacy.delta)}; "
-        f"times n it is {upper(exposure, 2)}"
-    )
+    text = f"delta {words.slack(privacy.delta)} is {words.one_in(privacy.delta)}"
     if exposure >= 1:
-        remedy = "at least 1, so publishing whole records would be allowed. Choose a smaller delta"
-        return ReceiptLine("Delta", f"{text}: {remedy}.", warning=True)
+        remedy = "at least one in the number of records, so publishing whole records would be allowed"
+        return ReceiptLine("Delta", f"{text}: {remedy}. Choose a smaller delta.", warning=True)
     if exposure > SMALL_EXPOSURE and (privacy.cost is not None or privacy.rdp_orders):
         smaller = 10.0 ** math.floor(math.log10(SMALL_EXPOSURE / privacy.n))
         epsilon = _epsilon_at(privacy, smaller)

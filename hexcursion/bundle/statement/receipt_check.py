@@ -1,7 +1,9 @@
-"""The receipt of a statement that anybody may have written: a closed list of topics, each in its own words.
+"""The receipt of a statement that anybody may have written: a closed list of topics, each in its
+own words.
 
-Most lines follow from the rest of the statement and are made anew here, by the code that wrote them. The
-others repeat what the ledger or the curator knows: their sentences are known, their numbers are not.
+Most lines follow from the rest of the statement and are made anew here, by the code that wrote
+them. The others repeat what the ledger or the curator knows: their sentences are known, their
+numbers are not.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any, get_args
 from dpgp_core.accounting.composition import HIDING
 from dpgp_core.accounting.rdp import ORDERS
 from hexcursion import promises, words
-from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.statement.designs import design_from, values_of
 from hexcursion.bundle.statement.guarantee import SLACK, stated_cost, stated_owner
 from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
 from hexcursion.bundle.untrusted import BundleError
@@ -60,7 +62,8 @@ _BETTER = re.compile(rf"better \(({_N}) instead of ({_N})\)")
 _TIMES = re.compile(r"in (\d+) of (\d+) changes")
 _HIDDEN = f"(?:{'|'.join(promises.hidden_words(each) for each in HIDING)})"
 _ALSO = rf"{_N} of them also hides? {_HIDDEN}, at epsilon {_N}, and the others do not"
-# What the program says of facts that stand nowhere else in a statement: text, and whether it is a warning.
+# What the program says of facts that stand nowhere else in a statement: text, and whether it is a
+# warning.
 _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Prior mean": ((r"Public: .+\.", False),),
     "Ledger": (
@@ -142,17 +145,28 @@ _SEVERAL = frozenset({"Other unit", "Kept apart", "Earlier releases"})
 _ALWAYS = ("Unit of protection", "Records", "Domain", "Centre", "Clip bound", "Tuning", "Mechanism", "Paths",
            "Bound", "This release", "Delta", "In words")  # fmt: skip
 _OWN_WORDS = frozenset(
-    {"Domain", "Centre", "Clip bound", "Prior mean", "Tuning", "Question", "Covariates", "Kept apart"}
+    {
+        "Unit of protection",
+        "Domain",
+        "Centre",
+        "Clip bound",
+        "Prior mean",
+        "Tuning",
+        "Question",
+        "Covariates",
+        "Kept apart",
+    }
 )
-"""Topics whose lines quote the publisher: where something comes from, or why."""
+"""Topics whose lines quote the publisher: where something comes from, why, or what a record is."""
 _LAST_NUMBER = re.compile(rf"^(.* has epsilon )({_N})\.$")
 
 
 def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[str, Any]]:
-    """The receipt of an otherwise checked statement. Raise `BundleError`, naming the first topic that is
-    missing, unknown, there twice, or said otherwise. `strict`: this version of the program wrote it, so each
-    line must be word for word its own. Of another version the lines that follow from the statement are said
-    anew, and a sentence that this version does not know is `publishers_own`."""
+    """The receipt of an otherwise checked statement. Raise `BundleError`, naming the first topic
+    that is missing, unknown, there twice, or said otherwise. `strict`: this version of the program
+    wrote it, so each line must be word for word its own. Of another version the lines that follow
+    from the statement are said anew, and a sentence that this version does not know is
+    `publishers_own`."""
     lines: list[dict[str, Any]] = list(statement["receipt"])
     _check_tuning(statement["tuning"])
     following = receipt_following(statement)
@@ -190,13 +204,15 @@ def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[
 
 
 def publishers_own(line: Line, statement: Mapping[str, Any]) -> bool:
-    """Whether a line of a checked receipt holds words of the publisher's, which no program can check."""
+    """Whether a line of a checked receipt holds words of the publisher's, which no program can
+    check."""
     topic = line["topic"]
     return topic in _OWN_WORDS or (topic in _SAID and not _fits(line, statement))
 
 
 def publishers_notes(statement: Mapping[str, Any]) -> list[str]:
-    """The notes of a statement without the one about its trip, which follows from the trip's numbers."""
+    """The notes of a statement without the one about its trip, which follows from the trip's
+    numbers."""
     own = statement.get("trip", {}).get("in_words")
     return [note for note in statement["release"]["notes"] if note != own]
 
@@ -240,7 +256,12 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         return lines
     values_only, owner = guarantee["protects"] == "values", guarantee.get("owner", {}).get("word")
     told = neighbours_text(
-        guarantee["unit"], guarantee["unit_word"], guarantee["relation"], values_only, owner
+        guarantee["unit"],
+        guarantee["unit_word"],
+        guarantee["relation"],
+        values_only,
+        owner,
+        values_of(design_from(statement["design"])),
     )
     return (*lines, ReceiptLine("Neighbours", told))
 
@@ -274,7 +295,8 @@ def _poor(expected: Mapping[str, Any], n: int) -> bool:
 
 
 def _same(said: Line, should: ReceiptLine) -> bool:
-    """Equal but for dots and spaces at the end, and the last digit of the one number that is solved for."""
+    """Equal but for dots and spaces at the end, and the last digit of the one number that is solved
+    for."""
     if said["warning"] != should.warning:
         return False
     texts = [_tidy(text) for text in (said["text"], should.text)]
@@ -313,18 +335,20 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
 
 
 SHOWN = 2e-3
-"""Share by which a number of a receipt may differ from what it was rounded from: it has four digits."""
+"""Share by which a number of a receipt may differ from what it was rounded from: it has four
+digits."""
 
 
 def _adds_up(said: Mapping[str, str | None], guarantee: Mapping[str, Any]) -> bool:
-    """Whether all releases together cost at least those before, and at least this one at its own delta."""
+    """Whether all releases together cost at least those before, and at least this one at its own
+    delta."""
     before, after = (_number(said[name] or "") for name in ("before", "after"))
     own = 0.0 if said.get("at") or said.get("hide") else guarantee["epsilon"]
     return after >= before and after >= own * (1.0 - SLACK)
 
 
 def _left_follows(text: str, receipt: Sequence[Line]) -> bool:
-    """Whether what is left of a budget is the total less what all releases cost, as far as it is shown."""
+    """Whether the rest of a budget is the total less the cost of all releases, as far as shown."""
     spent = [
         re.search(rf"({_N}) after this one", line["text"]) for line in receipt if line["topic"] == "Ledger"
     ]
@@ -339,7 +363,8 @@ def _left_follows(text: str, receipt: Sequence[Line]) -> bool:
 
 
 def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:
-    """Whether the numbers in the line about a poor map would stop a release and fit what was expected."""
+    """Whether the numbers in the line about a poor map would stop a release and fit the
+    expectation."""
     expected = statement["expected"] or {}
     own = [expected[name] for name in ("high", "agreement") if expected.get(name) is not None]
     short = f"{math.floor(1_000 * own[0]) / 1_000:.3f}" if own and own[0] < LEAST_AGREEMENT else ""

@@ -13,8 +13,15 @@ from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
 from dpgp_core.priors.registry import PRIORS
 from hexcursion.bundle.statement.build import DRAWS_NOTE, FORMULA, ROUNDING_NOTE, products_block
 from hexcursion.bundle.statement.build import following as evaluated
-from hexcursion.bundle.statement.designs import check_schema, design_from, proved_bounds, todays_schema
+from hexcursion.bundle.statement.designs import (
+    check_schema,
+    design_from,
+    proved_bounds,
+    todays_schema,
+    values_of,
+)
 from hexcursion.bundle.statement.expected import expected_words
+from hexcursion.bundle.statement.former import in_todays_words
 from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise, stated_owner
 from hexcursion.bundle.statement.receipt_check import checked_receipt
 from hexcursion.bundle.tables import NOTE as SUMS_NOTE
@@ -25,26 +32,29 @@ from hexcursion.project.trip import TripProtection
 from hexcursion.record import GROUPS
 
 
-def check_statement(statement: Any, schema: bytes | None = None) -> dict[str, Any]:
+def check_statement(statement: Any, schema: bytes | None = None, *, earlier: bool = False) -> dict[str, Any]:
     """Return a valid statement. Raise `BundleError`, saying what is wrong
     first. Beyond the schema: the design is valid, the threshold maps to the stated response, cutoff and
     numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
 
     `schema`: the file beside it, by default today's. Only a schema that an earlier version wrote allows the
-    words of earlier versions; the version that a statement names is its publisher's word and allows nothing.
+    words of earlier versions, which are then said in today's; the version that a statement names is its
+    publisher's word and allows nothing. `earlier`: of a layer, whether the schema of its atlas is such a one.
     """
     check_schema(statement)
     checked: dict[str, Any] = statement
-    today = schema is None or todays_schema(schema, checked["design"]["mechanism"])
+    today = not earlier and (schema is None or todays_schema(schema, checked["design"]["mechanism"]))
     check_design(checked)
     check_threshold(checked)
-    counted = checked["design"].get("law") in SPREADS_OF_COUNTS
-    check_guarantee(checked["guarantee"], counted=counted, earlier=not today)
+    values = values_of(design_from(checked["design"]))
+    if not today:
+        checked = in_todays_words(checked, values=values)
+    check_guarantee(checked["guarantee"], values=values, whole=today)
     if today and [line["records"] for line in checked["guarantee"]["groups"]] != list(GROUPS):
         raise BundleError(
             f"The privacy statement needs a group line for {', '.join(map(str, GROUPS))} records, each once."
         )
-    check_noise(checked["guarantee"], least_cost(checked))
+    check_noise(checked["guarantee"], least_cost(checked), whole=today)
     _check_bound(checked)
     _check_texts(checked)
     if today:
@@ -101,6 +111,8 @@ def _check_bound(statement: dict[str, Any]) -> None:
     guarantee, design = statement["guarantee"], statement["design"]
     if guarantee["bound"] not in proved_bounds(design["mechanism"]):
         raise BundleError("The privacy statement rests on a bound that is not one of the proved ones.")
+    if guarantee["unit"] not in mechanism_of(design_from(design)).protection.units:
+        raise BundleError("The privacy statement protects another unit than its mechanism can.")
     cost = guarantee["cost"]
     pairs = [part["paths"] for part in (cost, *cost.get("parts", ())) if "paths" in part]
     if any(paths != design["paths"] for paths in pairs):

@@ -1,0 +1,261 @@
+"""The one privacy statement of an atlas: what all layers share, and a list of what each has for itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, get_args
+
+from hexcursion.bundle import layout
+from hexcursion.bundle.statement.designs import (
+    ATLAS,
+    StatementValidator,
+    design_from,
+    refuse_misfit,
+    whole_schema,
+)
+from hexcursion.bundle.statement.guarantee import surest_of
+from hexcursion.bundle.statement.schema_check import check_statement
+from hexcursion.bundle.untrusted import BundleError, clean
+from hexcursion.promises import protected_word
+from hexcursion.record import AtlasRelease
+from hexcursion.settings.derived import Kind
+from hexcursion.words import even_odds
+
+SCHEMA_ID = "hexcursion-atlas-1"
+# Of schemas as an earlier version put them into atlases.
+_EARLIER = frozenset(
+    {
+        "89d82b22ef804ac664e45ea3498f45c716cba3ff1d01effac3c9e5d2e6911279",
+        "4635d5c43793897ea9fd5f15edb60731e06f89ac87e422b6141ca67f093acd67",
+    }
+)
+OWN = ("subject", "response", "expected", "told", "evaluation", "products")
+"""Members of a statement that each layer has for itself, beside its name, title, cutoff and receipt."""
+LEFT_OUT = (*OWN, "exports", "trip", "covariates")
+ANY_CUTOFF = 0.5
+"""Cutoff of the shared design: each layer has its own."""
+TOGETHER = (
+    "Each map was read beside the others: the released sums are likelier if their columns are related, and "
+    "chose this at no cost."
+)
+LEFT_APART = (
+    "Each map was read by itself: the released sums are not likelier if their columns are related, and chose "
+    "this at no cost."
+)
+APART = "Each map was read by itself."
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+Statement = Mapping[str, Any]
+
+
+def fold(
+    statements: Sequence[Statement],
+    names: Sequence[str],
+    title: str,
+    derived: Sequence[Statement] = (),
+) -> dict[str, Any]:
+    """One statement of all layers from a statement of one column for each, in their order; `derived` are the
+    blocks of layers that follow from others.
+
+    Raise `BundleError` where layers of one release would state different facts.
+    """
+    first = statements[0]
+    shared = [line for line in first["receipt"] if all(line in each["receipt"] for each in statements)]
+    whole: dict[str, Any] = {
+        "schema": SCHEMA_ID,
+        "release": {**first["release"], "title": clean(title, 200, "The title")},
+        **{key: first[key] for key in first if key not in (*OWN, "schema", "release", "design", "receipt")},
+        "design": {**first["design"], "cutoff": ANY_CUTOFF},
+        "receipt": shared,
+        "atlas": _atlas_block(statements),
+        "layers": [
+            {
+                "name": clean(name, 100, "The name of a column"),
+                "title": each["release"]["title"],
+                "cutoff": each["design"]["cutoff"],
+                **{key: each[key] for key in OWN if key in each},
+                "receipt": [
+                    {"at": at, **line} for at, line in enumerate(each["receipt"]) if line not in shared
+                ],
+            }
+            for name, each in zip(names, statements, strict=True)
+        ],
+        **({"derived": [dict(each) for each in derived]} if derived else {}),
+    }
+    for number, each in enumerate(statements):
+        if unfold(whole, number) != each:
+            raise BundleError("The layers of this atlas state different facts: they are not one release.")
+    return whole
+
+
+def unfold(whole: Statement, number: int) -> dict[str, Any]:
+    """The statement of one layer, as if its column had been released alone at the price of all."""
+    layer = whole["layers"][number]
+    receipt = list(whole["receipt"])
+    for line in layer["receipt"]:
+        receipt.insert(line["at"], {key: value for key, value in line.items() if key != "at"})
+    return {
+        **{key: each for key, each in whole.items() if key not in ("atlas", "layers", "derived")},
+        **{key: layer[key] for key in OWN if key in layer},
+        "schema": "hexcursion-statement-2",
+        "release": {**whole["release"], "title": layer["title"]},
+        "design": {**whole["design"], "cutoff": layer["cutoff"]},
+        "receipt": receipt,
+    }
+
+
+def read_together(statement: Statement) -> bool:
+    """Return whether the released sums chose to read the columns together. Other columns then inform the
+    field of a layer, and the map of its records alone decides its set."""
+    return statement["design"]["reading"] != "apart" and "cut_by_map" in statement["products"]
+
+
+def _atlas_block(statements: Sequence[Statement]) -> dict[str, Any]:
+    first, count = statements[0], len(statements)
+    if read_together(first):
+        said = TOGETHER
+    else:
+        said = APART if first["design"]["reading"] == "apart" else LEFT_APART
+    return {"columns": count, "in_words": headline(first["guarantee"], count), "read": said}
+
+
+def headline(guarantee: Statement, columns: int) -> str:
+    """What all maps together promise, and that one alone promises no more."""
+    count = NUMBERS[columns] if columns < len(NUMBERS) else str(columns)
+    return (
+        f"All {count} maps together: a 50:50 guess about one {protected_word(guarantee)} becomes at most "
+        f"{even_odds(surest_of(guarantee))}; one of them alone is not promised more."
+    )
+
+
+def layer_names(whole: Statement) -> tuple[str, ...]:
+    """The columns, in order."""
+    return tuple(layer["name"] for layer in whole["layers"])
+
+
+def check_atlas_statement(
+    whole: Any, *, earlier: bool = False
+) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
+    """Return a valid statement and that of each layer; raise `BundleError`, saying what is wrong first.
+
+    Beyond the schema: the design has as many columns as there are layers, every layer is a valid statement
+    by itself, and the headline follows from the guarantee. `earlier`: whether its schema is that of an
+    earlier version, whose words are said in today's.
+    """
+    refuse_misfit(whole, _validator())
+    names = layer_names(whole)
+    if design_from(whole["design"]).columns != len(names):  # type: ignore[attr-defined]
+        raise BundleError(
+            f"The privacy statement lists {len(names)} layers, and its design has "
+            f"{whole['design']['columns']} columns: one was left out or added."
+        )
+    if len(set(names)) < len(names):
+        raise BundleError("The privacy statement names a layer twice.")
+    if whole["design"]["cutoff"] != ANY_CUTOFF or whole["atlas"]["columns"] != len(names):
+        raise BundleError("The privacy statement contradicts itself about its layers.")
+    if whole["atlas"]["in_words"] != headline(whole["guarantee"], len(names)):
+        raise BundleError("The privacy statement's words about all maps together do not follow from it.")
+    layers = tuple(check_statement(unfold(whole, number), earlier=earlier) for number in range(len(names)))
+    if len({read_together(layer) for layer in layers}) > 1:
+        raise BundleError("Some layers of this atlas were read together, and others were not.")
+    said = {**({"read": APART} if earlier else {}), **whole["atlas"]}  # which earlier ones did not say
+    if said != _atlas_block(layers):
+        raise BundleError("The privacy statement contradicts itself about how its maps were read.")
+    # Lines of a receipt are marked anew by the check, so the statement is put together from what was checked.
+    return fold(layers, names, whole["release"]["title"], whole.get("derived", ())), layers
+
+
+def atlas_statement(
+    release: AtlasRelease, layers: Sequence[Statement], derived: Sequence[Statement] = ()
+) -> dict[str, Any]:
+    """The statement of a release from those of its layers and of what follows from them, checked."""
+    return check_atlas_statement(fold(layers, release.names, release.title, derived))[0]
+
+
+def todays_atlas(schema: bytes) -> bool:
+    """Whether the schema of an atlas is today's, and no earlier one. Raise `BundleError` if it is neither."""
+    today = schema == atlas_schema_bytes()
+    if not today and hashlib.sha256(schema).hexdigest() not in _EARLIER:
+        raise BundleError(f"{layout.ATLAS_SCHEMA} is not the schema of this program's atlases.")
+    return today
+
+
+@cache
+def atlas_schema_bytes() -> bytes:
+    """The JSON Schema of the statement of an atlas."""
+    return (json.dumps(_schema(), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _schema() -> dict[str, Any]:
+    """The schema of one column's statement, with what each layer has in a list."""
+    made = whole_schema((ATLAS,))
+    one = made["properties"]
+    line = one["receipt"]["items"]
+    at = {"description": "Its place in the whole receipt of this layer.", "type": "integer", "minimum": 0}
+    own_line = {
+        **line,
+        "required": ["at", *line["required"]],
+        "properties": {"at": at, **line["properties"]},
+    }
+    layer = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["name", "title", "cutoff", *OWN, "receipt"],
+        "properties": {
+            "name": {"description": "The column.", "type": "string", "minLength": 1, "maxLength": 100},
+            "title": {"type": "string", "maxLength": 200},
+            "cutoff": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            **{key: one[key] for key in OWN},
+            "receipt": {**one["receipt"], "items": own_line},
+        },
+    }
+    kept = {key: each for key, each in one.items() if key not in LEFT_OUT}
+    atlas = {
+        "description": "What all maps of this release promise together.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["columns", "in_words"],
+        "properties": {
+            "columns": {"type": "integer", "minimum": 2, "maximum": 20},
+            "in_words": {"type": "string", "maxLength": 500},
+            "read": {
+                "description": "How the maps were read from the released sums.",
+                "enum": [TOGETHER, LEFT_APART, APART],
+            },
+        },
+    }
+    derived = {
+        "description": "Layers that follow from others at no cost, and what their maps say.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["kind", "of", "threshold", "in_words"],
+        "properties": {
+            "kind": {"enum": list(get_args(Kind))},
+            "of": {"type": "array", "minItems": 2, "maxItems": 20, "items": {"type": "string"}},
+            "threshold": {"type": ["number", "null"]},
+            "in_words": {"type": "string", "maxLength": 4000},
+        },
+    }
+    properties = {
+        **kept,
+        "schema": {"const": SCHEMA_ID},
+        "atlas": atlas,
+        "layers": {"type": "array", "minItems": 2, "maxItems": 20, "items": layer},
+        "derived": {"type": "array", "minItems": 1, "maxItems": 20, "items": derived},
+    }
+    required = [key for key in made["required"] if key not in OWN]
+    return {
+        **made,
+        "title": "Privacy statement of an atlas",
+        "$id": made["$id"].replace("statement-2", "atlas-1"),
+        "description": "Facts that all layers share, and a list of what each layer has for itself.",
+        "required": [*required, "sums", "atlas", "layers"],
+        "properties": properties,
+    }
+
+
+@cache
+def _validator() -> Any:
+    return StatementValidator(_schema())

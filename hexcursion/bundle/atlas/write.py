@@ -1,0 +1,130 @@
+"""Writing the files of an atlas: each layer as one column's, and what all layers share once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dpgp_core.atlas.design import AtlasDesign
+from dpgp_core.releasing import PublicFacts
+from geo import Domain, GeoError, domain_from_cells
+from geo.context.own_layers import OwnLayer
+from hexcursion.bundle import layout
+from hexcursion.bundle.areas import layers_bytes, read_layers
+from hexcursion.bundle.atlas.derived import derived_block
+from hexcursion.bundle.atlas.page import atlas_papers
+from hexcursion.bundle.atlas.read import AtlasBundle, atlas_facts, atlas_from_contents
+from hexcursion.bundle.atlas.statement import atlas_schema_bytes, atlas_statement
+from hexcursion.bundle.atlas.sums import atlas_sums_bytes
+from hexcursion.bundle.geopackage import layer_tables, write_layers
+from hexcursion.bundle.layers import Exported, boundary_geojson, cell_columns, cells_geojson, regions_geojson
+from hexcursion.bundle.layout import of_layer
+from hexcursion.bundle.page.label import label_html
+from hexcursion.bundle.page.papers import map_png, picture_html
+from hexcursion.bundle.read import Bundle, published_products, region_of
+from hexcursion.bundle.statement.build import build_statement, facts, statement_text
+from hexcursion.bundle.statement.expected import told_block
+from hexcursion.bundle.statement.schema_check import check_statement
+from hexcursion.bundle.tables import MAX_VALUES, paths_bytes, rounded, rounded_field
+from hexcursion.bundle.untrusted import BundleError
+from hexcursion.record import AtlasRelease, Release
+
+
+def atlas_contents(
+    release: AtlasRelease, public: PublicFacts | None = None, *, rehearsed: bool = False
+) -> dict[str, bytes]:
+    """All files of an atlas, already read back once with the reader's own eyes.
+
+    `public` and `rehearsed` as for `bundle_contents`. Raise `BundleError` for too many values, and for
+    whatever a reader would refuse.
+    """
+    first, kept = release.layers[0], [one.sums for one in release.layers]
+    if sum(one.paths.size for one in release.layers) > MAX_VALUES:
+        raise BundleError("All layers together have too many path values: use a coarser resolution.")
+    design = first.design
+    if not isinstance(design, AtlasDesign) or any(one is None for one in kept):
+        raise BundleError("An atlas is released with the sums of all its layers.")
+    own = layers_bytes(first.layers) if first.layers else b""
+    layers = read_layers(own) if own else ()
+    statements = [check_statement(build_statement(one)) for one in release.layers]
+    try:
+        given = domain_from_cells(first.cells, first.region)
+        boundary = boundary_geojson(given, _boundary_facts(statements, len(kept)), rehearsed=rehearsed)
+        domain = domain_from_cells(first.cells, region_of(boundary))  # rounded, as every reader has it
+        made = [
+            _layer(one, statement, domain, layers)
+            for one, statement in zip(release.layers, statements, strict=True)
+        ]
+        contents = {layout.BOUNDARY: boundary}
+        exported = [_exported(bundle) for bundle, _ in made]
+        for number, ((bundle, picture), one) in enumerate(zip(made, exported, strict=True), 1):
+            contents |= _files(bundle, picture, number, one, rehearsed=rehearsed)
+        tables = dict(zip(layer_tables(release.names), exported, strict=True))
+        contents[layout.GEOPACKAGE] = write_layers(tables)
+    except GeoError as error:
+        raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error
+    bundles = [bundle for bundle, _ in made]
+    stated = [bundle.statement for bundle in bundles]
+    by_name = dict(zip(release.names, bundles, strict=True))
+    derived = [derived_block(by_name, one) for one in release.derived]
+    whole = atlas_statement(release, stated, derived)
+    if own:
+        contents[layout.LAYERS] = own
+    contents |= {
+        layout.RELEASED_SUMS: atlas_sums_bytes(design, [one for one in kept if one is not None]),
+        layout.STATEMENT: statement_text(whole).encode(),
+        layout.ATLAS_SCHEMA: atlas_schema_bytes(),
+        **atlas_papers(AtlasBundle(whole, tuple(bundles), release.derived), made[0][1]),
+    }
+    layout.seal(contents)
+    atlas_from_contents(contents)
+    return contents
+
+
+def _boundary_facts(statements: list[dict[str, Any]], columns: int) -> dict[str, Any]:
+    """What stands at the boundary, which is written before the statement is whole."""
+    return atlas_facts({**statements[0], "layers": [None] * columns})
+
+
+def _layer(
+    release: Release, statement: dict[str, Any], domain: Domain, layers: tuple[OwnLayer, ...]
+) -> tuple[Bundle, str]:
+    """One layer as a bundle of its column, and its picture for pages."""
+    if release.mean is None or release.sd is None or release.draws is not None:
+        raise BundleError("A layer of an atlas has a field, and paths that are draws of it.")
+    field, paths = rounded_field(release.mean, release.sd), rounded(release.paths)
+    records = None if release.records is None else rounded(release.records)
+    shown = None if release.shown_map is None else rounded_field(*release.shown_map)
+    cut_by = shown if release.cut_by_map else None
+    products = published_products(statement, domain, paths, field, None, records, cut_by)
+    told = told_block(products, statement, field, shown, release.model_check, None, release.map_draws)
+    statement = {**statement, "told": told}
+    picture = picture_html(statement, domain, products, layers)
+    png = map_png(statement, domain, products, layers)
+    bundle = Bundle(
+        statement, domain, paths, png, field, None, layers, None, records, cut_by, None, None, True
+    )
+    return bundle, picture
+
+
+def _exported(bundle: Bundle) -> Exported:
+    columns = cell_columns(bundle.domain, bundle.published, bundle.field, bundle.response)
+    shared = facts(bundle.statement)
+    return Exported(bundle.statement, shared, bundle.domain, bundle.published, columns, bundle.layers)
+
+
+def _files(
+    bundle: Bundle, picture: str, number: int, exported: Exported, *, rehearsed: bool
+) -> Mapping[str, bytes]:
+    """The files of one layer, by their numbered names."""
+    products, domain = bundle.published, bundle.domain
+    made = {
+        layout.CELLS: cells_geojson(domain, products, exported.facts, rehearsed=rehearsed),
+        layout.REGIONS: regions_geojson(domain, exported.regions, exported.facts),
+        layout.PATHS: paths_bytes(
+            domain.cells, bundle.paths, bundle.field, records=bundle.records, shown=bundle.shown
+        ),
+        layout.LABEL: label_html(bundle.statement, products, picture).encode(),
+        layout.MAP: bundle.map_png,
+    }
+    return {of_layer(name, number): content for name, content in made.items()}

@@ -1,0 +1,260 @@
+"""Loading an atlas: the columns of one table, joined row by row into records with several values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data_loaders import DataError, LoadReport, Observations
+from data_loaders.observations import COLUMNS
+from data_loaders.repeats import clashes_dropped
+from hexcursion.errors import Report, WorkflowError
+from hexcursion.project.load import choose_response, load_project, load_source
+from hexcursion.project.model import HeldTable, Loaded, Project
+from hexcursion.project.records import PlacedObservations, located
+from hexcursion.project.simulated import stand_in
+from hexcursion.settings.atlas import AtlasSettings
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.words import plural
+
+Floats = NDArray[np.float64]
+
+LEAST_NUMBERED = 20
+"""Distinct consecutive whole numbers from which a column is taken for a numbering of its rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AtlasProject:
+    """All that planning and releasing an atlas need; values and cells never leave the curator."""
+
+    settings: AtlasSettings
+    # one for each column, of the same records: all but response, level and values are alike
+    layers: tuple[Project, ...]
+    cell: NDArray[np.int64]  # (n,) cell of each record: PRIVATE
+    value: Floats  # (n, k) values in each column's own unit, NaN where one is missing: PRIVATE
+
+    def restated(self, **changes: Any) -> AtlasProject:
+        """The same with other words or answers in its settings; `title` is that of the whole."""
+        title = changes.pop("title", self.settings.title)
+        settings = replace(self.settings.with_changes(**changes), title=title)
+        layers = zip(self.layers, settings.layers, strict=True)
+        return replace(
+            self, settings=settings, layers=tuple(replace(one, settings=own) for one, own in layers)
+        )
+
+    @property
+    def first(self) -> Project:
+        """The project of the first column, for what all columns share."""
+        return self.layers[0]
+
+
+def load_atlas(
+    settings: AtlasSettings, progress: Report | None = None, tables: Mapping[str, HeldTable] | None = None
+) -> AtlasProject:
+    """Load the domain and all columns.
+
+    Rows are joined by the source's identifier where it names them, else by their place in the file, so that
+    one record has one vector of values. Raise as `load_project`, and `WorkflowError` for a column that cannot
+    be released with the others.
+    """
+    for name, layer in zip(settings.names, settings.layers, strict=True):
+        if layer.centre is None or layer.clip is None:
+            raise WorkflowError(
+                f"The column {name!r} lacks its public centre or clip bound: set `centre` and `clip` for it, "
+                f"as in --centre {name}=10 --clip {name}=5."
+            )
+    base = load_project(settings.first, progress, tables)
+    parts, reports = [base.private.observations], [base.private.report]
+    for layer in settings.layers[1:]:
+        observations, report = _read(layer, tables or {})
+        parts.append(observations)
+        reports.append(report)
+    records, value = joined(parts)
+    again = 0
+    if settings.equal_rows == "once":
+        kept = _first_of_equal(records, value)
+        again = records.size - kept.size
+        records, value = records.take(kept), value[kept]
+    report = _report(settings, reports, parts, again)
+    if settings.first.records_about is not None:
+        records, value = _without_telling(settings, records, value)
+    cell, sure = located(records, base.domain)
+    inside = cell >= 0
+    if not inside.any():
+        raise WorkflowError("All records lie outside the domain: check the area and the coordinate system.")
+    for name, column in zip(settings.names, value[inside].T, strict=True):
+        refuse_column(name, column)
+    if not settings.choices.gaps:
+        _refuse_gaps(settings, value[inside])
+    likelihood = None if sure is None else float(sure[inside].mean())
+    projects = tuple(
+        _project_of(
+            base,
+            layer,
+            replace(base.private, report=report, observations=records),
+            PlacedObservations(
+                cell[inside], column, records.size, int((~inside).sum()), base.private.placed.year, likelihood
+            ),
+        )
+        for layer, column in zip(settings.layers, value[inside].T, strict=True)
+    )  # fmt: skip
+    return AtlasProject(settings, projects, cell[inside], value[inside])
+
+
+def _report(
+    settings: AtlasSettings, reports: Sequence[LoadReport], parts: Sequence[Observations], again: int
+) -> LoadReport:
+    """What was read of the whole table: a row is left out where it is read of no column, or listed again."""
+    first = reports[0]
+    read = np.unique(np.concatenate([part.row for part in parts if part.row is not None])).size
+    lost = first.rows_read - first.filtered - read
+    dropped = (
+        ("left out by filters", first.filtered),
+        ("no place, or no value of any column", lost),
+        ("equal to an earlier row in place, time and all values", again),
+    )
+    notes = tuple(
+        f"{name}: {plural(lacking, 'row')} without a value."
+        for name, part in zip(settings.names, parts, strict=True)
+        if (lacking := read - part.size) > 0
+    )
+    kept = first.rows_read - sum(count for _, count in dropped)
+    # Rows that are equal in one column are counted here, in all of them.
+    said = tuple(note for note in first.notes if not note.endswith("is a record, as was said."))
+    return replace(first, kept=kept, dropped=dropped, notes=(*said, *notes))
+
+
+def _without_telling(
+    settings: AtlasSettings, records: Observations, value: Floats
+) -> tuple[Observations, Floats]:
+    """The records without values that would be refused: where the number of records is hidden, a refusal
+    would tell of one. Values without a logarithm count as missing, and records with gaps are left out unless
+    values may be missing.
+    """
+    for column, layer in enumerate(settings.layers):
+        if layer.uses_log:
+            value[~(value[:, column] > 0.0), column] = np.nan
+    missing = np.isnan(value)
+    kept = ~(missing.all(axis=1) if settings.choices.gaps else missing.any(axis=1))
+    if not kept.any():
+        raise WorkflowError("No record has the values that are asked for: say that they may be missing.")
+    return records.take(kept), value[kept]
+
+
+def _read(settings: ReleaseSettings, tables: Mapping[str, HeldTable]) -> tuple[Observations, LoadReport]:
+    """Read one more column of the same source; the error of a column that cannot be read names it."""
+    try:
+        with clashes_dropped(settings.records_about is not None):
+            return load_source(
+                settings.data, settings.value_unit, settings.owner, tables.get(settings.data.path)
+            )
+    except DataError as error:
+        raise WorkflowError(f"The column {settings.data.value!r} cannot be read: {error}") from error
+
+
+def _project_of(
+    base: Project, settings: ReleaseSettings, private: Loaded, placed: PlacedObservations
+) -> Project:
+    """The project of one column, whose reference is as many simulated records as the atlas has."""
+    response = choose_response(settings, None)
+    made = replace(private, placed=replace(placed, year=None))
+    return replace(
+        base,
+        settings=settings,
+        response=response,
+        private=made,
+        reference=stand_in(settings, base.lattice, response, made),
+        reference_kind="simulated",
+    )
+
+
+def joined(parts: Sequence[Observations]) -> tuple[Observations, Floats]:
+    """All rows of k columns, m of them, and their values (m, k), NaN where a column has none.
+
+    The observations' own value is the first that a row has. Raise `WorkflowError` where rows are not
+    numbered.
+    """
+    if any(part.row is None for part in parts):
+        raise WorkflowError(
+            "The rows of this source are not numbered, so its columns cannot be put together: give the "
+            "records as one table."
+        )
+    keys = [_keys(part) for part in parts]
+    known, first, back = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
+    value = np.full((known.size, len(parts)), np.nan)
+    start = 0
+    for column, part in enumerate(parts):
+        value[back[start : start + part.size], column] = part.value
+        start += part.size
+    whole: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in COLUMNS
+        if all(getattr(part, name) is not None for part in parts)
+    }
+    whole |= {name: None for name in COLUMNS if name not in whole} | {"owner_word": None}
+    every = replace(parts[0], **whole)
+    assert every.row is not None
+    order = np.argsort(every.row[first], kind="stable")
+    records, value = every.take(first[order]), value[order]
+    told = value[np.arange(len(value)), np.argmax(~np.isnan(value), axis=1)]
+    return replace(records, value=told), value
+
+
+def _keys(part: Observations) -> NDArray[np.bytes_]:
+    """(m,) what tells the records of a column: their identifier, or else their row in the file."""
+    assert part.row is not None
+    rows = np.char.add(b"row ", part.row.astype("S20"))
+    if part.identifier is None:
+        return rows
+    named = np.char.add(b"id ", part.identifier)
+    return np.where(part.identifier != b"", named, rows)
+
+
+def _first_of_equal(records: Observations, value: Floats) -> NDArray[np.int64]:
+    """Positions of all rows but those without an identifier that equal an earlier one in all columns."""
+    columns = [records.x, records.y, *value.T]
+    if records.time is not None:
+        columns.append(records.time.astype("i8").astype(np.float64))
+    if records.place_sd is not None:
+        columns.append(records.place_sd)
+    table = np.column_stack(columns)
+    table = np.where(np.isnan(table), -np.inf, table + 0.0)  # values are finite: nothing else is infinite
+    named = np.zeros(records.size, dtype=bool) if records.identifier is None else records.identifier != b""
+    _, first = np.unique(table[~named], axis=0, return_index=True)
+    unnamed = np.flatnonzero(~named)[first]
+    return np.sort(np.concatenate([np.flatnonzero(named), unnamed]))
+
+
+def refuse_column(name: str, value: Floats) -> None:
+    """Raise `WorkflowError` for a column (n,) without values in the area, with one, or that numbers rows."""
+    there = value[~np.isnan(value)]
+    if there.size == 0:
+        raise WorkflowError(f"The column {name!r} has no value in the area: leave it out.")
+    if there.min() == there.max():
+        raise WorkflowError(
+            f"The column {name!r} has the same value in every row, so its map needs no release: leave it out."
+        )
+    distinct = np.unique(there)
+    whole = bool(np.all(distinct == np.rint(distinct)))
+    if whole and LEAST_NUMBERED <= there.size == distinct.size == distinct[-1] - distinct[0] + 1:
+        raise WorkflowError(
+            f"The column {name!r} numbers the rows, so it is an identifier and no measurement: leave it out, "
+            "or name it with `identifier`."
+        )
+
+
+def _refuse_gaps(settings: AtlasSettings, value: Floats) -> None:
+    """Raise `WorkflowError` where columns have different numbers of values and nobody said that they may."""
+    missing = np.isnan(value).sum(axis=0)
+    if not missing.any():
+        return
+    worst = int(np.argmax(missing))
+    raise WorkflowError(
+        f"The columns have different numbers of values: {settings.names[worst]!r} lacks {missing[worst]:,} "
+        f"of {plural(len(value), 'record')}. Say that values may be missing with `gaps` (--gaps), or leave "
+        "that column out."
+    )

@@ -1,0 +1,99 @@
+"""The design of an atlas, and what its maps are expected to show before any record is touched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpgp_core.accounting.gaussian import gaussian_epsilon
+from dpgp_core.atlas.design import AtlasDesign, atlas_design
+from dpgp_core.atlas.release import calibrated
+from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.design import Budget
+from dpgp_core.numbers import significant
+from dpgp_core.releasing import PublicFacts
+from hexcursion.errors import Report, WorkflowError
+from hexcursion.project.atlas import AtlasProject
+from hexcursion.search.choice import Choice, stated
+from hexcursion.search.scenes import public_facts
+from hexcursion.search.tuning import Tuned, tune
+
+NOISE_BESIDE_ONE = {1: 1.0, 2: 1.25, 4: 1.6, 7: 2.0, 10: 2.4}
+"""How many times the noise of one column alone each of k columns has in a ball, as measured
+(docs/case-atlas.md): k unrelated columns agree about as each alone at mu over this."""
+
+
+@dataclass(frozen=True)
+class AtlasChoice:
+    """The design of an atlas and, for each column, the choice that its map rests on."""
+
+    design: AtlasDesign
+    facts: PublicFacts
+    layers: tuple[Choice, ...]
+    tuned: tuple[Tuned, ...]  # the simulated worlds behind each
+    alone: float  # epsilon at which one column alone is expected to agree about as well as one of these
+
+
+def noise_beside_one(columns: int) -> float:
+    """How many times the noise of one column alone each of k has, between the measured numbers and beyond.
+
+    Examples
+    --------
+    >>> noise_beside_one(4), round(noise_beside_one(3), 3), round(noise_beside_one(20), 2)
+    (1.6, 1.425, 3.39)
+    """
+    known = list(NOISE_BESIDE_ONE)
+    if columns > known[-1]:
+        return NOISE_BESIDE_ONE[known[-1]] * math.sqrt(columns / known[-1])
+    return float(np.interp(columns, known, list(NOISE_BESIDE_ONE.values())))
+
+
+def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasChoice:
+    """Choose the design for all columns, and judge the map of each in simulated worlds.
+
+    The worlds are those of one column, at the smaller epsilon at which one column alone has about the noise
+    of one of these: a rule, measured for unrelated columns. Raise `WorkflowError` where no noise meets the
+    budget.
+    """
+    tell = report or (lambda fraction, text: None)
+    settings, first = project.settings, project.first
+    count, facts = len(project.layers), public_facts(first)
+    budget = Budget(first.settings.epsilon, first.delta)
+    try:
+        shape = atlas_design(first.lattice.spacing, count, facts.n, settings.choices.gaps)
+        design = calibrated(replace(shape, reading=settings.reading), facts, budget)
+    except CoreError as error:
+        raise WorkflowError(str(error)) from error
+    if first.settings.cutoff is not None:
+        design = replace(design, cutoff=first.settings.cutoff, cutoff_from="design")
+    alone = gaussian_epsilon(budget.mu / noise_beside_one(count), first.delta)
+    choices, tuned = [], []
+    for number, layer in enumerate(project.layers):
+
+        def part(fraction: float, text: str, number: int = number) -> None:
+            tell((number + fraction) / count, text)
+
+        asked = replace(layer, settings=layer.settings.with_changes(epsilon=alone))
+        found = tune(asked, part, beside=(), facts=facts)
+        choice = replace(found.choice, design=design, public_map=None)
+        choices.append(stated(layer, choice))
+        tuned.append(found)
+    return AtlasChoice(design, facts, tuple(choices), tuple(tuned), alone)
+
+
+def foretold_words(choice: AtlasChoice, names: tuple[str, ...]) -> tuple[str, ...]:
+    """What each map is expected to show, a sentence for each, after one on how that is known."""
+    lines = [
+        f"Each of {len(names)} maps is expected to show about what its column alone would at epsilon "
+        f"{significant(choice.alone, 3)}: a rule, measured for unrelated columns."
+    ]
+    for name, layer in zip(names, choice.layers, strict=True):
+        found = layer.expected
+        if found is None or found.agreement is None:
+            lines.append(f"{name}: nothing can be told.")
+            continue
+        records = "" if found.records is None else f", {100 * found.records:.0f} of 100 records on their side"
+        lines.append(f"{name}: agreement (IoU) {significant(found.agreement, 2)}{records}.")
+    return tuple(lines)

@@ -1,0 +1,301 @@
+"""Settings of an atlas: several columns of the same records, released together under one promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Annotated, Any, Literal
+
+import tomlkit
+
+from dpgp_core.atlas.design import AtlasDesign, Columns
+from dpgp_core.spectral.ball import MOST_COLUMNS
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.data_settings import SourceSettings
+from hexcursion.settings.derived import Derived, derived_from
+from hexcursion.settings.field import Checked, Setting, fields_of
+from hexcursion.settings.model import (
+    ReleaseSettings,
+    mapping_from_toml,
+    settings_from_mapping,
+    settings_to_toml,
+)
+
+OWN = ("threshold", "direction", "transform", "centre", "clip", "value_name", "value_unit")
+"""Settings that each column of an atlas may have for itself; all others hold for all columns."""
+
+NOT_READ = (
+    "reference", "reference_public", "prior_mean", "public_counts", "limits", "change", "pilot", "pilot_by",
+    "shared_design", "lengthscale", "ridge", "owner", "records_per_owner", "owner_once_per_hexagon",
+    "covariates", "covariate_columns", "yes_above", "population_file", "population_column", "looked",
+)  # fmt: skip
+"""Settings of one column that an atlas does not read."""
+
+MUST_BE = {"values": "amount", "unit": "point", "looks": 1}
+"""Settings that an atlas takes with this value alone."""
+
+MECHANISM = AtlasDesign.mechanism
+"""The only mechanism that releases several columns together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtlasChoices(Checked):
+    """What is chosen for all columns of an atlas together."""
+
+    # fmt: off
+    gaps: Annotated[bool, Setting(
+        "Several columns: values may be missing. The records that have each column are then counted apart, "
+        "and a record with few of them may weigh less.", "data",
+    )] = False
+    reading: Annotated[Columns, Setting(
+        "Several columns: each is read by itself or beside all others, whichever the released sums make "
+        "likelier, or each by itself whatever they say. Columns with gaps, and those of derived layers, are "
+        "read apart.", "design",
+    )] = "likelier"
+    # fmt: on
+
+
+@dataclass(frozen=True)
+class AtlasSettings:
+    """The settings of an atlas: those of each column as if it were released alone, and what all share."""
+
+    layers: tuple[ReleaseSettings, ...]  # one for each column, in order; alike but for `OWN`
+    choices: AtlasChoices
+    title: str = ""  # of the whole
+    equal_rows: Literal["once", "each"] = "once"  # whether rows equal in all columns count once
+    derived: tuple[Derived, ...] = ()  # layers that follow from others, published with them at no cost
+
+    @property
+    def first(self) -> ReleaseSettings:
+        """The settings of the first column, for what all columns share."""
+        return self.layers[0]
+
+    @property
+    def shared(self) -> ReleaseSettings:
+        """The settings of the first column as a file says them: with the title of all, and with what becomes
+        of rows that are equal in all columns."""
+        rows = None if self.equal_rows == "once" else self.equal_rows
+        return self.first.with_changes(title=self.title, data=replace(self.first.data, equal_rows=rows))
+
+    @property
+    def own(self) -> dict[str, dict[str, Any]]:
+        """What each column has for itself, by its name, as `OWN` calls it; what is open is left out."""
+        return {
+            name: {key: value for key in OWN if (value := getattr(layer, key)) is not None}
+            for name, layer in zip(self.names, self.layers, strict=True)
+        }
+
+    @property
+    def ledger(self) -> str | None:
+        """Database of the ledger."""
+        return self.first.ledger
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(str(layer.data.value) for layer in self.layers)
+
+    @property
+    def reading(self) -> Columns:
+        """How the columns are read: apart where values may be missing, or layers follow from others."""
+        return "apart" if self.choices.gaps or self.derived else self.choices.reading
+
+    @property
+    def accept_low_agreement(self) -> bool:
+        """Whether the release goes on although some maps are expected to be poor."""
+        return self.first.accept_low_agreement
+
+    def with_changes(self, **changes: Any) -> AtlasSettings:
+        """Return a copy with some settings changed for all columns."""
+        return replace(self, layers=tuple(layer.with_changes(**changes) for layer in self.layers))
+
+
+Settings = ReleaseSettings | AtlasSettings
+"""Settings of one column, or of several."""
+
+
+def any_settings(raw: Mapping[str, Any]) -> Settings:
+    """Build settings of one column or of several from plain key-value pairs.
+
+    Several columns are a table `columns` of tables, or a list of names as `data.value` beside settings that
+    are tables by column, such as `threshold = {pb = 150, zn = 500}`. Raise `WorkflowError` as
+    `settings_from_mapping`, and for columns that cannot be released together.
+    """
+    values = _gathered(dict(raw))
+    columns = values.pop("columns", None)
+    if columns is None:
+        return settings_from_mapping({key: each for key, each in values.items() if key not in ONLY})
+    choices = AtlasChoices(**{key: values.pop(key) for key in _CHOICES if values.get(key) is not None})
+    _check_columns(columns)
+    derived = _derived(values.pop("derived", None) or (), columns)
+    if len(columns) == 1:
+        ((name, own),) = columns.items()
+        return settings_from_mapping({**values, **own, "data": {**_data(values), "value": name}})
+    _refuse_not_read(values)
+    title = values.pop("title", None) or ""
+    data = _data(values)
+    equal: Literal["once", "each"] = "each" if data.get("equal_rows") == "each" else "once"
+    layers = tuple(
+        settings_from_mapping({**values, **own, "data": {**data, "value": name, "equal_rows": "each"}})
+        for name, own in columns.items()
+    )
+    layers = tuple(layer.with_changes(mechanisms=(MECHANISM,)) for layer in layers)
+    return AtlasSettings(layers, choices, fields_of(ReleaseSettings)["title"].check(title), equal, derived)
+
+
+def several(
+    first: ReleaseSettings,
+    columns: Mapping[str, Mapping[str, Any]],
+    choices: AtlasChoices,
+    derived: Sequence[Derived] = (),
+) -> AtlasSettings:
+    """Settings of two columns or more, each with its `OWN`, which share all else with those of the first.
+    Raise `WorkflowError` as `any_settings`."""
+    shared, data = _said(first), _said(first.data)
+    raw = {name: value for name, value in shared.items() if name not in OWN}
+    data.pop("value", None)
+    own = {"columns": columns, "derived": [each.words for each in derived]}
+    made = any_settings({**raw, **asdict(choices), "data": data, **own})
+    if not isinstance(made, AtlasSettings):
+        raise WorkflowError("An atlas has several columns: name two or more.")
+    return made
+
+
+def any_to_toml(settings: Settings) -> str:
+    """Return settings of one column or several as a TOML text that `any_from_toml` reads back."""
+    if isinstance(settings, ReleaseSettings):
+        return settings_to_toml(settings)
+    document = tomlkit.parse(settings_to_toml(settings.shared, (*OWN, *NOT_READ, "value")))
+    for name, value in asdict(settings.choices).items():
+        document.add(name, value)
+    if settings.derived:
+        document.add("derived", [each.words for each in settings.derived])
+    columns = tomlkit.table(is_super_table=True)
+    for name, own in settings.own.items():
+        table = tomlkit.table()
+        table.update(own)
+        columns.add(name, table)
+    document.add("columns", columns)
+    return tomlkit.dumps(document)
+
+
+def any_from_toml(text: str) -> Settings:
+    """Read settings of one column or several; `WorkflowError` as `settings_from_toml` and `any_settings`."""
+    return any_settings(mapping_from_toml(text))
+
+
+def _said(settings: ReleaseSettings | SourceSettings) -> dict[str, Any]:
+    """The settings that differ from what is usual, by name."""
+    found = {name: getattr(settings, name) for name in fields_of(type(settings))}
+    usual = {item.name: item.default for item in fields(settings)}
+    return {name: value for name, value in found.items() if value != usual.get(name)}
+
+
+_CHOICES = tuple(item.name for item in fields(AtlasChoices))
+ONLY = (*_CHOICES, "derived")
+"""Settings that say nothing of one column."""
+
+
+def _derived(given: Any, columns: Any) -> tuple[Derived, ...]:
+    """The layers that follow from others, as lists of a kind, columns and a threshold."""
+    if isinstance(given, str) or not all(isinstance(words, list | tuple) for words in given):
+        raise WorkflowError(
+            'Write each derived layer as a list, such as derived = [["ratio", "pb", "zn", 0.5], '
+            '["both", "pb", "zn"]].'
+        )
+    found = tuple(map(derived_from, given))
+    for name in (name for one in found for name in one.of):
+        if name not in columns:
+            raise WorkflowError(
+                f"A derived layer names {name!r}, which is none of the columns: name that too."
+            )
+    return found
+
+
+def _gathered(values: dict[str, Any]) -> dict[str, Any]:
+    """Settings whose lists of columns and tables by column have become the one table `columns`."""
+    data = values.get("data")
+    named = data.get("value") if isinstance(data, Mapping) else None
+    by_column = {key: values[key] for key in OWN if isinstance(values.get(key), Mapping)}
+    listed = list(named) if isinstance(named, list | tuple) else []
+    kept = values.get("columns")
+    if not listed and not by_column:
+        return values
+    if kept is not None and not _are_tables(kept):
+        return values  # refused later
+    if len(set(listed)) < len(listed):
+        twice = next(name for name in listed if listed.count(name) > 1)
+        raise WorkflowError(f"The column {twice!r} is named twice: name each column of an atlas once.")
+    if not listed and kept is None:
+        raise WorkflowError(
+            f"`{next(iter(by_column))}` is given by column: name the columns too, such as value = "
+            f"{list(next(iter(by_column.values())))}."
+        )
+    names = listed or list(kept or {})
+    columns = {name: dict((kept or {}).get(name, {})) for name in names}
+    for key, table in by_column.items():
+        if strange := [name for name in table if name not in columns]:
+            raise WorkflowError(
+                f"`{key}` is given for {strange[0]!r}, which is none of the columns {', '.join(names)}: "
+                "name that column, or leave it out."
+            )
+        for name, value in table.items():
+            columns[name][key] = value
+        values = {name: each for name, each in values.items() if name != key}
+    return {**values, "data": {k: v for k, v in _data(values).items() if k != "value"}, "columns": columns}
+
+
+def _data(values: Mapping[str, Any]) -> dict[str, Any]:
+    data = values.get("data")
+    if not isinstance(data, Mapping):
+        raise WorkflowError("The settings lack `data`: the private records, a table with at least a path.")
+    return dict(data)
+
+
+def _are_tables(columns: Any) -> bool:
+    """Whether columns are a table of tables."""
+    return isinstance(columns, Mapping) and all(isinstance(own, Mapping) for own in columns.values())
+
+
+def _check_columns(columns: Any) -> None:
+    """Refuse columns that are no table, are too many, or lack a threshold."""
+    if not _are_tables(columns) or not columns:
+        raise WorkflowError(
+            "Write each column of an atlas as a table, such as [columns.pb] with a threshold."
+        )
+    if len(columns) > MOST_COLUMNS:
+        raise WorkflowError(
+            f"An atlas has at most {MOST_COLUMNS} columns, and {len(columns)} are named: leave some out, as "
+            "each needs more noise than the one before."
+        )
+    for name, own in columns.items():
+        if strange := [key for key in own if key not in OWN]:
+            raise WorkflowError(
+                f"The column {name!r} has no setting {strange[0]!r} of its own: a column may have "
+                f"{', '.join(OWN)}."
+            )
+        if own.get("threshold") is None:
+            raise WorkflowError(
+                f"The column {name!r} lacks a threshold: give each column its own, as in --threshold pb=150 "
+                "zn=500."
+            )
+
+
+def _refuse_not_read(values: Mapping[str, Any]) -> None:
+    """Refuse what is said of one column and does nothing for several."""
+    for key in NOT_READ:
+        if values.get(key) not in (None, False, (), []):
+            raise WorkflowError(
+                f"An atlas does not read `{key}`: leave that out, or release its column alone."
+            )
+    for key, only in MUST_BE.items():
+        if values.get(key) not in (None, only):
+            raise WorkflowError(
+                f"An atlas is released with `{key}` = {only!r} alone: leave that out, or release its column "
+                "alone."
+            )
+    if _data(values).get("trip") is not None:
+        raise WorkflowError("An atlas does not read the places of a trip: leave `trip` out.")
+    asked = values.get("mechanisms")
+    if asked is not None and MECHANISM not in asked:
+        raise WorkflowError(f"Only {MECHANISM} releases several columns together: leave `mechanisms` out.")
