@@ -71,12 +71,15 @@ export function panes(mode, count, width, height, divider) {
   }
   if (mode !== "beside") return [{ x: 0, y: 0, width, height }];
   const stacked = width < 240 * count;
-  if (stacked && count === 4 && width >= 240) {
-    const [half, low] = [Math.round(width / 2), Math.round(height / 2)];
-    return Array.from({ length: 4 }, (_, index) => ({
-      x: (index % 2) * half, y: index < 2 ? 0 : low,
-      width: index % 2 ? width - half : half, height: index < 2 ? low : height - low,
-    })); // prettier-ignore
+  if (count > 4 || (stacked && count === 4 && width >= 240)) {
+    const columns = count > 4 && width >= 480 ? 3 : 2;
+    const rows = Math.ceil(count / columns);
+    const [across, down] = [width / columns, height / rows];
+    return Array.from({ length: count }, (_, index) => {
+      const [column, row] = [index % columns, Math.floor(index / columns)];
+      const [x, y] = [Math.round(column * across), Math.round(row * down)];
+      return { x, y, width: Math.round((column + 1) * across) - x, height: Math.round((row + 1) * down) - y };
+    });
   }
   return Array.from({ length: count }, (_, index) =>
     stacked

@@ -47,6 +47,9 @@ class LinkedMap {
     ground.addEventListener("pointerdown", ({ clientX, clientY }) => (this.pressed = [clientX, clientY]), { capture: true });
     ground.addEventListener("click", (event) => this.click(event));
     ground.addEventListener("dblclick", () => this.outline.on && this.finish());
+    this.root.addEventListener("transitionend", ({ target, propertyName }) => {
+      if (target === this.root && propertyName === "color") this.recolour?.(getComputedStyle(this.root).color);
+    });
     this.watcher = new ResizeObserver(() => this.arrange());
     this.watcher.observe(this.root);
   }
@@ -150,7 +153,7 @@ class LinkedMap {
     }
     const near = pixelsOf(this.camera, this.scene.spacing) >= NEAR;
     this.root.dataset.outlines = String(near);
-    const views = shown.map((pane, number) => new MapView({ id: pane.id, ...this.boxes[number], controller: { ...CONTROLLER, doubleClickZoom: !this.outline.on } }));
+    const views = shown.map((pane, number) => new MapView({ id: pane.id, repeat: true, ...this.boxes[number], controller: { ...CONTROLLER, doubleClickZoom: !this.outline.on } }));
     const viewState = Object.fromEntries(
       shown.map((pane, number) => [pane.id, paneCamera(mode, this.camera, this.boxes[number], this.width)]),
     );
@@ -376,6 +379,7 @@ export default function render({ data, parentElement, setTriggerValue }) {
     instances.set(parentElement, map);
   }
   map.send = (corners) => setTriggerValue("drawn", corners);
+  map.recolour = (ink) => setTriggerValue("theme", ink); // Python, which sends the colours, runs again
   const { scene, ...tables } = data;
   map.show(scene, Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, columnsOf(table)])));
   return () => {

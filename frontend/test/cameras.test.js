@@ -63,6 +63,8 @@ test("panes stand side by side, and on a narrow screen one above the other", () 
   assert.deepEqual(four.map(({ x, y }) => [x, y]), [[0, 0], [451, 0], [0, 231], [451, 231]]);
   assert.deepEqual([four[3].width, four[3].height], [450, 230]);
   assert.deepEqual(panes("beside", 4, 342, 460, 0.5)[3], { x: 171, y: 230, width: 171, height: 230 });
+  assert.deepEqual(panes("beside", 9, 1200, 920, 0.5)[5], { x: 800, y: 307, width: 400, height: 306 });
+  assert.deepEqual(panes("beside", 5, 342, 920, 0.5)[4], { x: 0, y: 613, width: 171, height: 307 });
 });
 
 test("a fitted camera shows its box and not much more", () => {

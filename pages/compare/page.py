@@ -7,10 +7,10 @@ import streamlit as st
 from dpgp_core.mechanisms.design import Protects
 from dpgp_core.mechanisms.registry import mechanism_named
 from geo.maps.linked import Pane
-from geo.maps.painting import legend
+from geo.maps.painting import legend, paint_set
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.comparing.attacks import one_more
-from hexcursion.comparing.practice import Records, Table
+from hexcursion.comparing.practice import Records
 from hexcursion.comparing.run import EPSILONS, Comparison, comparable_under, csv_text, svg_text
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
@@ -28,8 +28,9 @@ from pages.shared.charts import alt
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.released_view import paint
 from pages.shared.session import side_jobs, workspace
-from pages.shared.session.workspace import Explored, Found, Workspace
-from pages.shared.steps import RELEASE, TOUR
+from pages.shared.session.found import Explored, Found
+from pages.shared.session.workspace import Workspace
+from pages.shared.steps import DATA, RELEASE, TOUR
 
 
 def show_practice(work: Workspace) -> None:
@@ -101,17 +102,19 @@ def _maps(explored: Explored, made: view.Practice) -> None:
     """No privacy, the rules, and the release: one camera, one colour scale."""
     viewer = explored.viewer
     what = f"{side_words(viewer.direction)} {quantity(viewer.bundle.threshold, viewer.unit)}"
-    full = Table(made.truth | ~made.truth, made.truth)
-    panes, parts, drawn = [], [], []
-    shown = {"Without privacy": full} | {
-        name.capitalize(): table for name, table in made.tables.items() if table.count is not None
-    }
+    published = viewer.bundle.published
+    free = paint_set(
+        made.truth, inside=what, outside=f"not {what}", title="Without privacy", empty=published.empty
+    )
+    panes, drawn = [Pane("Without privacy", free, private=True, word="Without privacy")], []
+    parts = [f"Without privacy: {int((made.truth & published.judged).sum()):,} hexagons {what}"]
+    shown = {name.capitalize(): table for name, table in made.tables.items() if table.count is not None}
     for name, table in shown.items():
         title = f"{name}: {100.0 * float(table.shown.mean()):.0f} % shown"
         drawn.append(view.paint_table(table, what, title))
         panes.append(Pane(title, drawn[-1], private=True, word=name))
         parts.append(f"{name}: {int(table.inside.sum()):,} hexagons {what}")
-    released = paint(viewer, viewer.bundle.published, "classes", viewer.bundle.threshold, 0)
+    released = paint(viewer, published, "classes", viewer.bundle.threshold, 0)
     panes.append(Pane("Released: may be published", released))
     maps.show(
         viewer.domain,
@@ -120,7 +123,7 @@ def _maps(explored: Explored, made: view.Practice) -> None:
         key="practice_maps",
         alt=f"{'; '.join(parts)}, of {made.records.size:,}.",
         legends={
-            f"{[*shown][1]} (the others in the same colours)": legend(drawn[1], maps.theme()),
+            f"{next(iter(shown))} (the others in the same colours)": legend(drawn[0], maps.theme()),
             "Released": legend(released, maps.theme()),
         },
         layers=viewer.bundle.layers,
@@ -309,6 +312,13 @@ def mechanisms(work: Workspace) -> None:
 
 def show(work: Workspace) -> None:
     """One of both comparisons; the one with today's practice first where there is a release to compare."""
+    if work.columns:
+        st.info(
+            f"Comparing takes one column, and these choices have {len(work.columns)}: read the data with one "
+            f"of them alone, on the screen {DATA.title}, to compare its map.",
+            icon=":material/info:",
+        )
+        return
     ways = {"mechanisms": "Mechanisms", "practice": "Today's practice"}
     way = st.segmented_control(
         "Compare",

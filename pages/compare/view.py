@@ -13,6 +13,7 @@ from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.design import Protects
+from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.numbers import lower, upper
 from geo.maps.painting import Entry, Painting
@@ -36,7 +37,7 @@ from hexcursion.words import (
 from pages.shared.subprocess_job import executor_of, in_background
 
 if TYPE_CHECKING:  # it knows Streamlit, which a subprocess does not load
-    from pages.shared.session.workspace import Found
+    from pages.shared.session.found import Found
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[di
                 "value": value,
                 "low": max(0.0, value - spread),
                 "high": value + spread,
-                "mechanism": row.title,
+                "mechanism": mechanism_named(row.mechanism).line,
                 "design": design_words(row.best.design),
                 "limit": row.limit,
             }
@@ -212,7 +213,7 @@ def lines_of(
     apart = _apart(guarantee) if hidden else 1.0
     agreed = iou(viewer.bundle.published.in_set, truth & judged)
     name = f"this release, ε {upper(guarantee['epsilon'], 3)}"
-    return [*made, Line(name, 1.0, agreed, agreed, 0.0, None, apart, bound=hidden)]
+    return [*made, Line(name, float(judged.mean()), agreed, agreed, 0.0, None, apart, bound=hidden)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,11 @@ from hexcursion.bundle.published.earlier import earlier_transform, is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_reading
 from hexcursion.project.example import changed_settings, county_settings
+from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.settings.model import ReleaseSettings
-from pages.data import public_files
-from pages.data.sources import EARLIER, Sources, ask_sales, ask_sensors, refill
+from pages.data import columns, public_files
+from pages.data.own_table import ask_sensors
+from pages.data.sources import EARLIER, Sources, ask_sales, refill
 from pages.data.table_columns import on_screen
 from pages.shared import maps, panels
 from pages.shared.charts import alt
@@ -24,7 +26,14 @@ from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session import workspace
-from pages.shared.session.previews import Preview, class_words, domain_of_choices, layers_of, look_at
+from pages.shared.session.previews import (
+    Preview,
+    class_words,
+    domain_of_choices,
+    layers_of,
+    look_at,
+    missing_shares,
+)
 from pages.shared.session.saving import give_back, settings_with_files, source_words
 from pages.shared.session.workspace import UNREAD
 
@@ -102,6 +111,113 @@ def _plain_chart(preview: Preview, words: str) -> None:
 
 KINDS = {"example": "Example", "sales": "Price Paid sales", "sensors": "Your own table"}
 AS_READ = "data_as_read"
+
+
+def ask_example() -> None:
+    """Offer the two examples."""
+    st.markdown(
+        "**House sales of Lucas County, Ohio.** Real sales, published long ago: those of 1993 serve as "
+        "public reference data, those of 1998 play the private data.  \n"
+        "**A generated city.** Two years of invented flat sales in the format of Price Paid files."
+    )
+    with st.container(horizontal=True):
+        st.button(
+            "Use the sales of Lucas County",
+            type="primary",
+            icon=":material/home:",
+            on_click=use_example,
+            args=(county_settings,),
+        )
+        st.button(
+            "Use the generated example",
+            icon=":material/science:",
+            on_click=use_example,
+            args=(changed_settings,),
+        )
+
+
+def ask_files(kind: str) -> Sources | None:
+    """Ask for files of a kind and read them when asked to; return what is named."""
+    if kind == "sales":
+        public_files.ask_public_files(work)
+    asked = ask_sales(work) if kind == "sales" else ask_sensors(work)
+    if asked is not None and (said := expected_reading(*asked.files)) is not None:
+        st.caption(f":material/schedule: {plain(said)}")
+    pressed = st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None)
+    if pressed and asked is not None:
+        use_sources(asked)
+    return asked
+
+
+def ask_settings_file() -> None:
+    """Take all choices from a settings file."""
+    with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
+        st.caption(
+            "The file that 'Save these choices' in the side bar and the Publish screen give, and that the "
+            "command line takes too. It names data by their path on this machine; files that had been "
+            "uploaded are uploaded again here."
+        )
+        # A form: its button waits for files on their way, and no run begins between two of them.
+        with st.form("settings", border=False):
+            left, right = st.columns(2, gap="large")
+            upload = left.file_uploader("Settings file", "toml", key="settings_upload")
+            others = right.file_uploader(
+                "Files that had been uploaded (data, postcodes, area)",
+                accept_multiple_files=True,
+                key="settings_files",
+            )
+            asked_for = st.form_submit_button("Take these settings")
+        if asked_for and upload is None:
+            st.error("Upload the settings file (TOML) first.", icon=":material/error:")
+        elif asked_for and upload is not None:
+            kept = [str(work.folder.keep(file.name, file.getvalue())) for file in others]
+            files = {Path(path).name: path for path in kept}
+            use_settings(upload.getvalue().decode("utf-8", "replace"), files)
+
+
+def reference_words() -> Markdown:
+    """What stands in for reference data where no rows of any were read."""
+    if work.choices.get("reference") is not None:
+        return EARLIER
+    if work.choices.get("values") == "count":
+        return "None: one fixed design will be taken. Records that are counted need no reference data."
+    if work.choices.get("values") == "yes-no":
+        return "None: one fixed design will be taken."
+    return (
+        "None: one fixed design will be taken, for which two public numbers are asked on the screen Privacy "
+        "and utility: a usual value, and how far values go from it."
+    )
+
+
+def what_was_read(private: Preview) -> None:
+    """The result of reading: counts, the places, and in a fold how each file was read."""
+    st.success(plain(private.lines[0]), icon=":material/task_alt:")
+    st.header("What was read", anchor=False)
+    if work.columns:
+        columns.ask(work)
+    if work.choices.get("values") != "count":  # of which the places are what is protected
+        panels.ask_places_public(work)
+    left, right = st.columns(2, gap="large")
+    with right:
+        places_chart(private)
+    with left:
+        st.caption("Nothing on this screen is released.")
+        with st.expander("Private data: source and first rows", icon=":material/lock:"):
+            st.text(source_words(work.choices["data"], work.folder))
+            report_lines(private.lines)
+            rows_table(private, work.choices.get("value_name", "value"))
+        if work.reference is None:
+            st.markdown("**Reference data**", help=tip("reference"))
+            st.caption(reference_words())
+            return
+        public = "public" if work.choices.get("reference_public") else "set aside"
+        st.markdown(f"**Reference data** ({public})", help=tip("reference"))
+        report_lines(work.reference.lines[:1])
+        with st.expander("Reference data: source"):
+            st.text(source_words(work.choices["reference"], work.folder))
+            report_lines(work.reference.lines)
+
+
 work = workspace.current()
 
 
@@ -118,6 +234,7 @@ def use_sources(sources: Sources) -> None:
     """Read what was named; keep the workspace as it was if that fails."""
     fresh = work.renewed()
     fresh.choose(**sources.choices)
+    fresh.columns = {name: dict(own) for name, own in sources.columns.items()}
     take(fresh, "Reading the files")
 
 
@@ -126,7 +243,8 @@ def use_settings(text: str, files: dict[str, str]) -> None:
     fresh = work.renewed()
     try:
         settings = settings_with_files(text, files)
-        access.reach_of(work.folder).check_settings(settings)
+        shared = settings.shared if isinstance(settings, AtlasSettings) else settings
+        access.reach_of(work.folder).check_settings(shared)
     except WorkflowError as error:
         refused(error)
         return
@@ -157,6 +275,9 @@ def read(target: workspace.Workspace) -> None:
     """Fill the previews from the sources in the choices."""
     unit = target.choices.get("value_unit", "")
     target.private = look_at(target.choices["data"], unit)
+    if target.columns:
+        units = {name: str(own.get("value_unit", "")) for name, own in target.columns.items()}
+        target.missing = missing_shares(target.choices["data"], units)
     reference = target.choices.get("reference")
     target.reference = None
     if reference is not None and is_bundle(reference.path):  # it has no rows
@@ -185,15 +306,14 @@ def unread(asked: Sources | None) -> bool:
         return False
     if kind != work.kind:
         return asked is not None
-    named = None if asked is None else asked.choices
+    named = asked
     known: tuple[int, object] | None = st.session_state.get(AS_READ)
     if known is None or known[0] != work.mark:
         known = st.session_state[AS_READ] = (work.mark, named)
-    return asked is not None and asked.choices != known[1]
+    return asked is not None and asked != known[1]
 
 
-if work.private is not None:  # in sight at once after reading; what was read in full stands below
-    st.success(plain(work.private.lines[0]), icon=":material/task_alt:")
+top = st.container()  # what was read stands first; below it the same fields read other data
 known_before = shown_before()
 if work.kind and (
     not known_before or "data_kind" not in st.session_state
@@ -201,102 +321,36 @@ if work.kind and (
     st.session_state["data_kind"] = work.kind
     if not known_before:
         refill(work)
-kind = st.segmented_control(
-    "What kind of data?",
-    list(KINDS),
-    format_func=KINDS.__getitem__,
-    default="example",
-    required=True,
-    key="data_kind",
-    bind="query-params",
+fields = (
+    st.container()
+    if work.private is None
+    else st.expander(
+        "Read other data, or these in another way", icon=":material/file_open:", expanded=work.unread
+    )
 )
-asked: Sources | None = None
-if kind == "example":
-    st.markdown(
-        "**House sales of Lucas County, Ohio.** Real sales, published long ago: those of 1993 serve as "
-        "public reference data, those of 1998 play the private data.  \n"
-        "**A generated city.** Two years of invented flat sales in the format of Price Paid files."
+with fields:
+    kind = st.segmented_control(
+        "What kind of data?",
+        list(KINDS),
+        format_func=KINDS.__getitem__,
+        default="example",
+        required=True,
+        key="data_kind",
+        bind="query-params",
     )
-    with st.container(horizontal=True):
-        st.button(
-            "Use the sales of Lucas County",
-            type="primary",
-            icon=":material/home:",
-            on_click=use_example,
-            args=(county_settings,),
-        )
-        st.button(
-            "Use the generated example",
-            icon=":material/science:",
-            on_click=use_example,
-            args=(changed_settings,),
-        )
-else:
-    if kind == "sales":
-        public_files.ask_public_files(work)
-    asked = ask_sales(work) if kind == "sales" else ask_sensors(work)
-    if asked is not None and (said := expected_reading(*asked.files)) is not None:
-        st.caption(f":material/schedule: {plain(said)}")
-    pressed = st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None)
-    if pressed and asked is not None:
-        use_sources(asked)
+    asked: Sources | None = None
+    if kind == "example":
+        ask_example()
+    else:
+        asked = ask_files(str(kind))
 work.unread = unread(asked)
-if work.unread:
-    st.warning(
-        f"{UNREAD} What was read before is still in use, as it is described below.",
-        icon=":material/sync_problem:",
-    )
-
-panels.ask_basemap(work)
-with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
-    st.caption(
-        "The file that 'Save these choices' in the side bar and the Publish screen give, and that the "
-        "command line takes too. It names data by their path on this machine; files that had been "
-        "uploaded are uploaded again here."
-    )
-    # A form: its button waits for files that are still on their way, and no run begins between two of them.
-    with st.form("settings", border=False):
-        left, right = st.columns(2, gap="large")
-        upload = left.file_uploader("Settings file", "toml", key="settings_upload")
-        others = right.file_uploader(
-            "Files that had been uploaded (data, postcodes, area)",
-            accept_multiple_files=True,
-            key="settings_files",
+with top:
+    if work.unread:
+        st.warning(
+            f"{UNREAD} What was read before is still in use, as it is described below.",
+            icon=":material/sync_problem:",
         )
-        asked_for = st.form_submit_button("Take these settings")
-    if asked_for and upload is None:
-        st.error("Upload the settings file (TOML) first.", icon=":material/error:")
-    elif asked_for and upload is not None:
-        kept = [str(work.folder.keep(file.name, file.getvalue())) for file in others]
-        use_settings(upload.getvalue().decode("utf-8", "replace"), {Path(path).name: path for path in kept})
-
-if work.private is not None:
-    st.header("What was read", anchor=False)
-    st.caption("Nothing on this screen is released.")
-    if work.choices.get("values") != "count":  # of which the places are what is protected
-        panels.ask_places_public(work)
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown("**Private data**")
-        st.text(source_words(work.choices["data"], work.folder))
-        report_lines(work.private.lines)
-        rows_table(work.private, work.choices.get("value_name", "value"))
-    with right:
-        places_chart(work.private)
-        if work.reference is not None:
-            public = "public" if work.choices.get("reference_public") else "set aside"
-            st.markdown(f"**Reference data** ({public})", help=tip("reference"))
-            st.text(source_words(work.choices["reference"], work.folder))
-            report_lines(work.reference.lines)
-        else:
-            st.markdown("**Reference data**", help=tip("reference"))
-            st.caption(
-                EARLIER
-                if work.choices.get("reference") is not None
-                else "None: one fixed design will be taken. Records that are counted need no reference data."
-                if work.choices.get("values") == "count"
-                else "None: one fixed design will be taken."
-                if work.choices.get("values") == "yes-no"
-                else "None: one fixed design will be taken, for which two public numbers are asked on the "
-                "screen Privacy and utility: a usual value, and how far values go from it."
-            )
+    if work.private is not None:
+        what_was_read(work.private)
+panels.ask_basemap(work)
+ask_settings_file()

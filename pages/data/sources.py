@@ -1,24 +1,20 @@
-"""Asking for sources: files by upload or by path, and the columns of a sensor table to confirm."""
+"""Ask for files by upload or by path, for Price Paid sales, and let widgets show a workspace."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import streamlit as st
 
-from data_loaders import SEGMENTS, split_unit
-from data_loaders.wanted import is_metres
-from hexcursion.bundle.published.earlier import is_bundle
+from data_loaders import SEGMENTS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
-from pages.data import table_columns
-from pages.data.findings import ask_place, offer_agency, offer_findings
-from pages.data.table_columns import KEEP, Rows, at, kept
+from pages.data import row_filters, table_columns
+from pages.data.table_columns import KEEP
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
-from pages.shared.session.previews import propose_columns
 from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 
@@ -35,9 +31,11 @@ SEGMENT_TITLES = {name: segment.title for name, segment in SEGMENTS.items()}
 
 @dataclass(frozen=True)
 class Sources:
-    """What a person named: settings for the private and the reference source, by field name."""
+    """What a person named: settings for the private and the reference source, by field name, and of several
+    columns what each has for itself."""
 
     choices: dict[str, Any]
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[SourceSettings, ...]:
@@ -47,12 +45,12 @@ class Sources:
 
 def ask_sales(work: Workspace) -> Sources | None:
     """Ask for Price Paid files and a postcode lookup; None until enough is named."""
-    where = _where("sales")
+    where = ask_where("sales")
     left, right = st.columns(2, gap="large")
     with left, st.container(border=True):
         st.markdown("**Private data**")
-        private = _file("Price Paid file (.csv, .csv.gz, .zip)", where, "sales_private", work)
-        postcodes = _file(
+        private = ask_file("Price Paid file (.csv, .csv.gz, .zip)", where, "sales_private", work)
+        postcodes = ask_file(
             "Postcode lookup (ONSPD, NSPL or Code-Point Open)",
             where,
             "sales_postcodes",
@@ -70,11 +68,11 @@ def ask_sales(work: Workspace) -> Sources | None:
         years = _years("Years of transfer (optional)", "sales_years")
     with right, st.container(border=True):
         st.markdown("**Reference data** (optional)", help=tip("reference"))
-        reference = _file(
+        reference = ask_file(
             "Price Paid file of an earlier year", where, "sales_reference", work, help=tip("reference")
         )
         earlier = _years("Years of transfer (optional)", "sales_reference_years")
-        public = _public("sales")
+        public = ask_public("sales")
     missing = [
         word
         for word, there in (("a Price Paid file", private), ("a postcode lookup", postcodes))
@@ -92,166 +90,6 @@ def ask_sales(work: Workspace) -> Sources | None:
     if reference is not None:
         choices["reference"] = SourceSettings(reference, postcodes, segment, earlier)
         choices["reference_public"] = public
-    return Sources(choices)
-
-
-def ask_sensors(work: Workspace) -> Sources | None:
-    """Ask for a sensor table and have its guessed columns confirmed; None until enough is named."""
-    where = _where("sensors")
-    left, right = st.columns(2, gap="large")
-    with left, st.container(border=True):
-        st.markdown("**Private data**")
-        path = _file(
-            "Table of places and values (.csv, .xlsx) or points (.gpkg, .geojson)",
-            where,
-            "sensors_private",
-            work,
-        )
-        if path is None:
-            st.caption(":material/info: Name a table with a column each for place and value to go on.")
-            return None
-        guess, told = table_columns.first_look(path)
-        if guess is None:
-            return None
-        st.caption("Guessed from the first rows; please confirm. " + plain(" ".join(guess.reasons)))
-        offer_agency(guess, path)
-        offer_findings(guess, path)
-        columns = list(guess.columns)
-        first, second = st.columns(2)
-        x = first.selectbox("Longitude or easting", columns, index=at(columns, guess.x), **kept("x", path))
-        y = second.selectbox("Latitude or northing", columns, index=at(columns, guess.y), **kept("y", path))
-        places = ask_place(guess, path)
-        if places["place_column"] is not None:
-            x = y = None
-        first, second = st.columns(2)  # a separate row keeps its fields together on a telephone
-        with first:
-            value = table_columns.measured(columns, guess.value, path)
-        counted, named, unit = value == table_columns.NO_VALUE, "", "records"
-        if counted:
-            with second:
-                word, value = table_columns.counted_word(path), None
-        elif value is not None:  # a table without values has no unit
-            named = second.text_input(
-                "What it is, in words",
-                value=split_unit(value)[0],
-                placeholder="for example nitrogen dioxide",
-                help="The released map asks its question in these words.",
-                key=f"sensors_name_{path}_{value}",
-                **KEEP,
-            )
-            first, second = st.columns(2)
-            stated = guess.unit if value == guess.value else split_unit(value)[1]
-            unit = first.text_input(
-                "Its unit",
-                value=stated or "",
-                placeholder="for example ug/m3",
-                key=f"sensors_unit_{path}_{value}",
-                **KEEP,
-            )
-        crs = second.text_input(
-            "Coordinate system",
-            value=guess.crs or "",
-            placeholder="for example EPSG:4326",
-            help="An EPSG code or a name: EPSG:4326 is longitude and latitude in degrees; Dutch grid and "
-            "British National Grid are known as well.",
-            **kept("crs", path),
-        )
-        numbers = table_columns.numbers(guess, path)
-        # what a finding above says already is not asked a second time
-        question = "" if any(one.setting == "owner" for one in guess.findings) else guess.question
-        owner, most = table_columns.owner(table_columns.owners(guess, path), question, path)
-        known_by = table_columns.further(columns, guess.identifier, guess.time, path)
-        place_sd = table_columns.place_noise(columns, path)
-        trip = None
-        if place_sd is not None and not is_metres(place_sd):
-            trip = _file(
-                "Statement of the sanitised trip (statement.json, optional)",
-                where,
-                "sensors_trip",
-                work,
-                help="Where the places come from a trip that was released under Traces: the map's own "
-                "statement then says how the trip's secret moments are protected, "
-                "beside its guarantee of the values.",
-            )
-        choosable = [name for name, _ in guess.choices]
-        choosable = [*choosable, *(name for name in columns if name not in (*choosable, x, y))]
-        if guess.choices:
-            st.caption("Does the table mix several quantities or years? Then keep the rows of one.")
-        where_private = table_columns.ask_rows(
-            "Keep only rows where", choosable, f"sensors_where_{path}", path, told
-        )
-    with right, st.container(border=True):
-        st.markdown("**Reference data** (optional)", help=tip("reference"))
-        reference = _file("Table of an earlier time (same columns)", where, "sensors_reference", work)
-        if reference is None:
-            st.caption(
-                "Other rows or another sheet of the same table can serve too, or the zip of an earlier "
-                "release."
-            )
-        reference_layer: str | None = None
-        own = reference is not None
-        where_reference: Rows | None = ()
-        if reference is not None and is_bundle(reference):
-            st.caption(EARLIER)
-            public = True
-        else:
-            reference_layer = _reference_sheet(path, told["layer"], reference)
-            own = reference is not None or reference_layer != told["layer"]
-            told_there = {**told, "layer": reference_layer}
-            where_reference = table_columns.ask_rows(
-                "Keep only rows where",
-                choosable,
-                f"sensors_reference_where_{path}",
-                reference or path,
-                told_there,
-            )
-            where_reference = table_columns.with_shared(
-                where_private,
-                where_reference,
-                None if not own else "" if guess.known is None else guess.known.quantity or "",
-            )
-            public = _public("sensors")
-    missing = [
-        word
-        for word, there in (
-            ("the column of longitude or easting", x or places["place_column"]),
-            ("the column of latitude or northing", y or places["place_column"]),
-            ("the measured value", value or counted),
-            ("what one row is", not counted or word),
-            ("the unit of the values", unit.strip()),
-            ("the coordinate system", crs.strip()),
-            ("the rows to keep", where_private is not None and where_reference is not None),
-        )
-        if not there
-    ]
-    if missing:
-        st.caption(f":material/info: Name {plain(' and '.join(missing))} to go on.")
-        return None
-
-    def source(file: str, rows: Rows | None, layer: str | None) -> SourceSettings:
-        return SourceSettings(
-            file, value=value, x=x, y=y, crs=crs.strip(), where=rows or (),
-            layer=layer, **vars(told["said"]), **numbers,
-            place_sd=place_sd if file == path else None, trip=trip if file == path else None,
-            **known_by, **places,
-        )  # fmt: skip
-
-    choices: dict[str, Any] = {"value_name": named.strip() or value or ""}
-    choices["value_unit"] = "" if counted else unit.strip()
-    try:
-        choices["data"] = source(path, where_private, told["layer"])
-        if referred := own or bool(where_reference):
-            choices["reference"] = source(reference or path, where_reference, reference_layer)
-            choices["reference_public"] = public
-    except WorkflowError as error:  # of what was typed, such as a missing value that is no number
-        st.error(plain(table_columns.on_screen(str(error))), icon=":material/error:")
-        return None
-    if counted:
-        choices |= {"values": "count", "record_word": word}
-    elif guess.answers and value == guess.value and (public or not referred):
-        choices["values"] = "yes-no"
-    if owner is not None:
-        choices |= {"owner": owner, "records_per_owner": most}
     return Sources(choices)
 
 
@@ -300,16 +138,17 @@ def refill(work: Workspace) -> None:
         )
         told = (*known, *table_columns.shown(data).items())
         state |= {f"sensors_{name}_{data.path}": value for name, value in told}
+        state[f"sensors_further_{data.path}"] = list(work.columns)[1:]
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
         state[f"sensors_unit_{data.path}_{data.value}"] = work.choices.get("value_unit", "")
         state[f"sensors_word_{data.path}"] = work.choices.get("record_word") or "case"
-        state |= table_columns.refilled(f"sensors_where_{data.path}", data)
+        state |= row_filters.refilled(f"sensors_where_{data.path}", data)
         if reference is not None:
             if own_reference:
                 state[f"sensors_reference_layer_{reference.path}"] = reference.layer
             elif reference.layer != data.layer:
                 state[f"sensors_other_layer_{data.path}"] = reference.layer
-            state |= table_columns.refilled(f"sensors_reference_where_{data.path}", reference)
+            state |= row_filters.refilled(f"sensors_reference_where_{data.path}", reference)
     if reference is not None:
         state[f"{work.kind}_public"] = bool(work.choices.get("reference_public"))
     st.session_state.update(state)
@@ -322,7 +161,7 @@ def show_paths(paths: dict[str, str]) -> None:
         st.session_state[f"{key}_path"] = path
 
 
-def _file(
+def ask_file(
     label: Markdown, where: Where, key: str, work: Workspace, help: Markdown | None = None
 ) -> str | None:
     """A path to the file a person uploaded or named, or None."""
@@ -339,27 +178,7 @@ def _file(
     return named
 
 
-def _reference_sheet(path: str, layer: str | None, reference: str | None) -> str | None:
-    """Which sheet holds the reference data: of the second file, else another one of the private table's."""
-    before = layer if reference in (None, path) else None
-    try:
-        layers = propose_columns(reference or path, before).layers
-    except WorkflowError:  # said where the data are read
-        return before
-    if len(layers) < 2:
-        return before
-    others = [one for one in layers if one != before]
-    chosen: str | None = st.selectbox(
-        "Sheet or layer of the reference data",
-        others if reference is None else layers,
-        index=None if reference is None else layers.index(layer if layer in others else others[0]),
-        placeholder="the same sheet",
-        **kept("other_layer" if reference is None else "reference_layer", reference or path),
-    )
-    return chosen or before
-
-
-def _where(kind: Files) -> Where:
+def ask_where(kind: Files) -> Where:
     choice: Where = st.segmented_control(
         "Where are the files?",
         [UPLOAD, PATH],
@@ -387,7 +206,7 @@ def _typed(years: tuple[int, ...]) -> str:
     return ", ".join(str(year) for year in years)
 
 
-def _public(kind: Files) -> bool:
+def ask_public(kind: Files) -> bool:
     return st.checkbox(
         "These reference data are published",
         value=kind == "sales",  # Price Paid data are; of other data the curator must say so

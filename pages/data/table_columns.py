@@ -1,22 +1,20 @@
-"""Ask how a table is written, what its columns say, and which of its rows are kept."""
+"""Ask how a table is written and what its columns say."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from data_loaders import ColumnGuess, DataError, Entries, count_entries
+from data_loaders import ColumnGuess
 from data_loaders.columns.qualifiers import NO_UNIT
 from data_loaders.columns.specification import DELIMITER_WORDS, Written
 from data_loaders.files.blocks import DELIMITERS
 from data_loaders.files.codings import ENCODINGS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
-from pages.shared.plain_text import Markdown, plain
+from pages.shared.plain_text import plain
 from pages.shared.session.previews import propose_columns
 
 KEEP: Any = {"persist_state": "session"}
@@ -168,28 +166,35 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
             layer = st.selectbox("Sheet or layer", guess.layers, **kept("layer", path))
     except WorkflowError as error:
         st.error(plain(on_screen(str(error))), icon=":material/error:")
+    if guess is None:
+        ask_written(None, path)
+    return guess, {"layer": layer, "said": Written(row, coded, split, quoted)}
+
+
+def ask_written(guess: ColumnGuess | None, path: str) -> None:
+    """Ask how the file is written; `first_look` reads the answers on the next run."""
     with st.expander(plain(_how_written(guess)), expanded=guess is None or guess.header_row > 1):
-        row = st.number_input(
+        st.number_input(
             FIELDS["header_row"], min_value=1, value=None,
             placeholder="found" if guess is None else f"found: row {guess.header_row}",
             help="Counted from 1 as a spreadsheet does, blank rows too. Titles and comments above are passed "
             "over.",
-            key=key, on_change=_forget_columns, args=(path,), **KEEP,
+            key=f"sensors_header_row_{path}", on_change=_forget_columns, args=(path,), **KEEP,
         )  # fmt: skip
         if guess is None or not guess.specification.typed:
             made = None if guess is None else guess.specification
             left, middle, right = st.columns(3)
-            coded = left.selectbox(
+            left.selectbox(
                 FIELDS["encoding"], ENCODINGS, index=None,
                 placeholder="choose one" if made is None else f"found: {made.encoding}",
                 on_change=_forget_columns, args=(path,), **kept("encoding", path),
             )  # fmt: skip
-            split = middle.selectbox(
+            middle.selectbox(
                 FIELDS["delimiter"], DELIMITERS, index=None, format_func=DELIMITER_WORDS.__getitem__,
                 placeholder="choose one" if made is None else f"found: {DELIMITER_WORDS[made.delimiter]}",
                 on_change=_forget_columns, args=(path,), **kept("delimiter", path),
             )  # fmt: skip
-            quoted = right.selectbox(
+            right.selectbox(
                 FIELDS["quoting"], list(_QUOTES), index=None, format_func=_QUOTES.__getitem__,
                 placeholder=_QUOTES["line"], **kept("quoting", path),
             )  # fmt: skip
@@ -204,7 +209,12 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
                 hide_index=True,
                 height="content",
             )
-    return guess, {"layer": layer, "said": Written(row, coded, split, quoted)}
+
+
+def asks(guess: ColumnGuess, path: str) -> bool:
+    """Whether a seldom needed field has a question of this table to be answered."""
+    unclear = guess.decimal is None or bool(guess.suspects) or guess.beyond
+    return unclear or guess.header_row > 1 or MADE_BY_TRACE in guess.columns
 
 
 def _how_written(guess: ColumnGuess | None) -> str:
@@ -308,87 +318,6 @@ def _forget_columns(path: str) -> None:
     for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "condition",
                  "limit_column", "unit_column"):  # fmt: skip
         st.session_state.pop(f"sensors_{name}_{path}", None)
-
-
-Rows = tuple[tuple[str, str], ...]
-REMEMBERED = "sensors_entries"
-MOST_REMEMBERED = 8
-MOST_SHOWN = 200  # entries of a column in a list; others are typed
-
-
-def ask_rows(
-    label: Markdown, columns: Sequence[str], key: str, path: str, written: dict[str, Any]
-) -> Rows | None:
-    """Ask for the rows to keep: one entry for each chosen column, all of them together; None while one is
-    open.
-
-    `columns` come likeliest first, `path` is the file whose entries are counted, `written` its `layer` and
-    what is `said` of it."""
-    state = st.session_state
-    offered = list(dict.fromkeys((*columns, *state.get(key, ()))))  # settings may name further ones
-    names = st.multiselect(label, offered, placeholder="all rows", key=key, **KEEP)
-    held = {name: state.get(f"{key}_{name}") for name in names}
-    where = {name: str(entry) for name, entry in held.items() if entry is not None}
-    found = _counted(path, names, where, written) if names else None
-    chosen: dict[str, str] = {}
-    for name in names:
-        counts = {} if found is None else dict(found.counts[name][:MOST_SHOWN])
-        listed = list(dict.fromkeys((*counts, *((where[name],) if name in where else ()))))
-        crowded = found is not None and (name in found.crowded or len(found.counts[name]) > MOST_SHOWN)
-        entry = st.selectbox(
-            f"{plain(name)} is", listed, index=None,
-            format_func=lambda one, counts=counts: f"{one} ({counts[one]:,})" if one in counts else one,
-            placeholder="choose or type one",
-            accept_new_options=True,
-            help=f"The {MOST_SHOWN} most frequent entries are listed; type another." if crowded else None,
-            key=f"{key}_{name}", **KEEP,
-        )  # fmt: skip
-        if entry is not None:
-            chosen[name] = str(entry)
-    if found is not None and chosen == where and len(chosen) == len(names):
-        st.caption(f"{found.kept:,} of {found.rows:,} rows pass.")
-    return tuple(chosen.items()) if len(chosen) == len(names) else None
-
-
-def with_shared(private: Rows | None, reference: Rows | None, quantity: str | None) -> Rows | None:
-    """Add the filters that reference data share with the private data, and say which.
-
-    `quantity` is None where both are rows of one table: what the reference leaves open is then as for the
-    private data. Of another file it is the column that says what a row measures, "" where none is known."""
-    if private is None or reference is None or (quantity is None and not reference):
-        return reference
-    named = {name for name, _ in reference}
-    added = tuple(pair for pair in private if pair[0] not in named and quantity in (None, pair[0]))
-    if added:
-        listed = " and ".join(f"{name} is {entry}" for name, entry in added)
-        st.caption(f"As for the private data, {plain(listed)}.")
-    return (*reference, *added)
-
-
-def refilled(key: str, source: SourceSettings) -> dict[str, Any]:
-    """What the widgets of a key hold for the filters of settings."""
-    entries: dict[str, Any] = {f"{key}_{name}": entry for name, entry in source.where}
-    return {key: [name for name, _ in source.where], **entries}
-
-
-def _counted(
-    path: str, columns: Sequence[str], where: dict[str, str], written: dict[str, Any]
-) -> Entries | None:
-    """Counts of this session alone, the last few remembered; None where the file cannot be read."""
-    known: dict[object, Entries] = st.session_state.setdefault(REMEMBERED, {})
-    try:
-        facts = Path(path).stat()
-        key = path, facts.st_size, facts.st_mtime_ns, *columns, *where.items(), *written.items()
-        if key not in known:
-            with st.spinner("Counting the entries"):
-                known[key] = count_entries(path, columns, where, **written)
-            while len(known) > MOST_REMEMBERED:
-                del known[next(iter(known))]
-        return known[key]
-    except (DataError, OSError) as error:
-        said = str(error) if isinstance(error, DataError) else "The file cannot be opened: name it again."
-        st.error(plain(said), icon=":material/error:")
-        return None
 
 
 def owners(guess: ColumnGuess, path: str) -> list[str]:

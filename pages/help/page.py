@@ -7,8 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
+from dpgp_core.accounting.gaussian import gaussian_mu
 from hexcursion import words
-from pages.shared.glossary import GLOSSARY, PATHS, STATISTICS, TERMS
+from pages.shared.glossary import GLOSSARY, TERMS
+from pages.shared.panels import explain_ways
 from pages.shared.plain_text import plain
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -16,23 +18,26 @@ PICTURES = (
     (
         "help-data.svg",
         "1 · Private values on public hexagons",
-        "Each dot is a sale or a sensor. The hexagons come from public geography, never from the dots. "
-        "The ringed one is somebody's: it must not make a visible difference.",
+        "Each dot is a sale or a sensor. The ringed one must make no visible difference.",
     ),
     (
         "help-draw.svg",
         "2 · One random draw instead of the truth",
-        "The data say which maps are plausible: the band. One map is drawn at random from it. With one dot "
-        "exchanged the band hardly moves, so the same draw would have been about as likely.",
+        "Of all plausible maps, the band, one is drawn at random.",
     ),
     (
         "help-region.svg",
         "3 · Where the draw exceeds the threshold",
-        "The released region is read off the draw. Reading it at another threshold, smoothing it or "
-        "measuring it reveals nothing further: the draw is already public.",
+        "Any other threshold reveals nothing further: the draw is public.",
     ),
 )
 EXAMPLES = (0.1, 0.5, 1.0, 3.0, 10.0)
+DELTA = 1e-5
+
+
+def _odds(epsilon: float) -> str:
+    """What a release with Gaussian noise, as of spectral statistics, makes of a guess."""
+    return words.even_odds(words.surest(epsilon, DELTA, "replace-one", gaussian_mu(epsilon, DELTA)))
 
 
 def table(names: Iterable[str]) -> None:
@@ -55,13 +60,13 @@ for column, (picture, title, text) in zip(st.columns(3, gap="large"), PICTURES, 
         st.markdown(f"**{plain(title)}**")
         st.markdown(plain(text))
 
-st.header("The guarantee in plain words", anchor=False)
-st.markdown(
-    "Take two sets of private records that differ in one record, in its value, its place or both. The "
-    "theorem bounds how much likelier any released map can be under the one than under the other: at most "
-    "by the factor e to the ε, apart from a slack δ. Whatever anybody knows beforehand, and whatever they "
-    "compute from the release, they cannot tell the two apart better than that."
-)
+with st.expander("The guarantee in plain words", icon=":material/verified_user:"):
+    st.markdown(
+        "Take two sets of private records that differ in one record, in its value, its place or both. The "
+        "theorem bounds how much likelier any released map can be under the one than under the other: at "
+        "most by the factor e to the ε, apart from a slack δ. Whatever anybody knows beforehand, and "
+        "whatever they compute from the release, they cannot tell the two apart better than that."
+    )
 with st.expander("What is protected, and what is not", icon=":material/shield:"):
     st.markdown(
         "**What is protected.** One record, as the release says: one sale, one sensor or one hexagon."
@@ -79,17 +84,14 @@ with st.expander("What ε means", icon=":material/balance:"):
         {
             "Privacy budget ε": [f"{epsilon:g}" for epsilon in EXAMPLES],
             "any result becomes at most": [f"{plain(words.times(epsilon))} likelier" for epsilon in EXAMPLES],
-            "a guess at even odds is right at most": [
-                plain(words.share(words.surest(epsilon, 0.0, "replace-one"))) for epsilon in EXAMPLES
-            ],
+            "a 50:50 guess becomes at most": [plain(_odds(epsilon)) for epsilon in EXAMPLES],
         },
         hide_index=True,
         border="horizontal",
     )
 
-st.header("Two ways to draw", anchor=False)
-st.markdown(PATHS)
-st.markdown(STATISTICS)
+with st.expander("Two ways to draw", icon=":material/gesture:"):
+    explain_ways()
 
 with st.expander("The five steps", icon=":material/route:"):
     st.markdown(
@@ -105,8 +107,9 @@ with st.expander("What the words mean", icon=":material/dictionary:"):
     table(GLOSSARY)
 with st.expander("Numbers of a design, for specialists"):
     table(name for name in TERMS if name not in GLOSSARY)
-st.caption(
-    "The formulas, with their proofs and sources, are in docs/mathematics.md of this program; its section "
-    "0 is the notation table. The method: T. Maciazek, Differential Privacy of Gaussian Process Posterior "
-    "Sampling, arXiv:2606.17995 (2026)."
-)
+with st.expander("Where the proofs are", icon=":material/menu_book:"):
+    st.markdown(
+        "The formulas, with their proofs and sources, are in docs/mathematics.md of this program; its "
+        "section 0 is the notation table. The method: T. Maciazek, Differential Privacy of Gaussian Process "
+        "Posterior Sampling, arXiv:2606.17995 (2026)."
+    )

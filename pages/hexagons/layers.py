@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from data_loaders import DataError
+from dpgp_core.errors import HexcursionError
 from dpgp_core.spectral.prior import MOST_COLUMNS
-from geo import GeoError
 from geo.colours import colour
 from geo.context.covariates import table_columns
 from geo.context.own_layers import MOST_LAYERS, THINNEST, WIDEST, OwnLayer, label_columns
@@ -116,7 +115,7 @@ def _read_covariates(work: Workspace) -> Covariates | None:
         return None
     try:
         return load_covariates(paths, work.choices.get("covariate_columns", ()), work.domain)
-    except (WorkflowError, GeoError, DataError, OSError) as error:
+    except (HexcursionError, OSError) as error:
         st.session_state[COVARIATES_SAID] = f"Nothing can be done with these numbers: {error}"
         return None
 
@@ -244,7 +243,7 @@ def _columns(path: str) -> tuple[str, ...]:
         try:
             table = Path(path).suffix.lower() == ".csv"
             held[path] = table_columns(path) if table else label_columns(document_of(path))
-        except (GeoError, DataError, OSError):
+        except (HexcursionError, OSError):
             held[path] = ()
     return held[path]
 

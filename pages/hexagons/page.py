@@ -19,7 +19,7 @@ from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import workspace
-from pages.shared.session.previews import domain_of, facts_of, proposal_of
+from pages.shared.session.previews import domain_of, facts_of, proposal_of, shape_of
 
 work = workspace.current()
 
@@ -38,6 +38,23 @@ def asked_resolution() -> int:
         if resolution != decided:
             st.rerun()  # the address was asked first, and had another one
     return resolution
+
+
+def propose_first(asked: Asked | None, about: int | None) -> None:
+    """Let the slider begin at the resolution that suits the area, before any hexagon is made."""
+    untouched = work.choices.get("resolution") is None and "resolution" not in st.query_params
+    if asked is None or not untouched:
+        return
+    public = work.reference if work.choices.get("reference_public") else None
+    try:
+        if asked.region is not None:
+            access.reach_of(work.folder).check(asked.region)
+        named = asked.region, asked.bbox, asked.features, asked.column, asked.crosses, asked.land_only
+        found = proposal_of(shape_of(*named), about, public)
+    except WorkflowError:  # said where the area is filled
+        return
+    if found is not None:
+        st.session_state["resolution"] = found.resolution
 
 
 def fill(asked: Asked, resolution: int) -> None:
@@ -70,6 +87,7 @@ def fill(asked: Asked, resolution: int) -> None:
         features=asked.features,
         feature_column=asked.column,
         land_only=asked.land_only,
+        accept_dropped=False,
     )
     if asked.region is not None and asked.region == work.uploads.get("named"):
         layers.take_areas(work, asked.region)
@@ -79,9 +97,9 @@ def fill(asked: Asked, resolution: int) -> None:
     st.rerun()
 
 
-def propose(domain: Domain) -> None:
-    """Say which resolution suits area and records, where it is another than that of the hexagons shown."""
-    about = st.number_input(
+def ask_records() -> int | None:
+    """Ask how many records there are about, by public knowledge."""
+    about: int | None = st.number_input(
         "About how many records, by public knowledge",
         1,
         MOST_RECORDS,
@@ -91,8 +109,13 @@ def propose(domain: Domain) -> None:
         "counted for that, since which resolution is chosen is published.",
         **work.keyed("records_public"),
     )
+    return about
+
+
+def propose(domain: Domain, about: int | None) -> None:
+    """Say which resolution suits area and records, where it is another than that of the hexagons shown."""
     public = work.reference if work.choices.get("reference_public") else None
-    found = proposal_of(domain, about, public)
+    found = proposal_of(domain.region, about, public)
     if found is not None and found.resolution != domain.resolution:
         st.caption(f":material/lightbulb: {plain(f'Proposed: {found.sentence}.')}")
         st.button(f"Use resolution {found.resolution:d}", on_click=take_resolution, args=(found.resolution,))
@@ -111,6 +134,12 @@ def summary(domain: Domain) -> None:
     columns[1].metric("Area of one", plain(facts.area))
     columns[2].metric("Spacing", plain(facts.spacing), help="From the centre of one hexagon to the next.")
     columns[3].metric("Rows inside", plain(facts.inside), help=plain(facts.basis))
+    if facts.many_outside and work.choices.get("bbox") is not None:
+        st.warning(
+            "Many rows lie outside these hexagons: beyond the box, in the sea or at its rim. Is that meant? "
+            "The release asks before it leaves them out.",
+            icon=":material/filter_alt:",
+        )
 
 
 painting = None
@@ -118,11 +147,10 @@ left, right = st.columns([1, 2], gap="large")
 with left:
     way = asked_way(work)
     asked = asked_area(way, work)
+    about = ask_records()
+    propose_first(asked, about)
     resolution = asked_resolution()
-    st.caption(
-        "The area is public geography. It is never taken from the data: where the data end would reveal "
-        "where somebody lives."
-    )
+    st.caption("The area is public geography, never taken from the data.")
     choices = work.choices
     known = Asked(
         choices.get("region"),
@@ -137,7 +165,7 @@ with left:
     elif asked is None and work.domain is not None:
         st.caption(":material/info: Until another area is named, the one shown stays in use.")
     if work.domain is not None:
-        propose(work.domain)
+        propose(work.domain, about)
         layers.ask_layers(work)
         painting = layers.ask_covariates(work)
     panels.say_basemap()

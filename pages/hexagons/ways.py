@@ -212,9 +212,8 @@ def _drawn(work: Workspace) -> Asked | None:
         st.caption(":material/info: First show the map of a place or of a box, then draw on it.")
         return None
     st.caption(
-        "Press the pencil on the map, then click once for each corner. A double click, Enter or the pencil "
-        "again closes the outline; Escape forgets it. The private rows are hidden meanwhile: an outline "
-        "drawn around them would tell where they lie. Without a mouse, give a bounding box."
+        "Press the pencil on the map and click once for each corner; Enter closes the outline, Escape "
+        "forgets it. The private rows are hidden meanwhile."
     )
     path = work.uploads.get("drawn")
     return Asked(path) if path else None

@@ -14,17 +14,17 @@ from dpgp_core.releasing import Relation
 from hexcursion import promises, words
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.settings import field
-from hexcursion.settings.names import DEFAULT_MECHANISMS, USUAL_DELTA, not_read, origin_of
+from hexcursion.settings.names import DEFAULT_MECHANISMS, not_read, origin_of
 from hexcursion.settings.privacy_settings import MOST_RECORDS
-from pages.privacy import pilot_panel, question
-from pages.privacy.question_view import attack_odds, relative_unit
+from pages.privacy import path_panels, pilot_panel, question
+from pages.privacy.numbers import ask_cutoff, ask_slack_and_paths, slack_of
+from pages.privacy.question_view import attack_odds
 from pages.shared.charts import alt
 from pages.shared.glossary import PATHS, STATISTICS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session.side_jobs import planning
 from pages.shared.session.workspace import Workspace
 
-USUAL = "usual"  # a list that keeps its choice would show a kept None as if nothing were chosen
 OBJECTIVES = {
     "iou": "Largest expected agreement of the released region",
     "bce": "Smallest cross-entropy of the map's probabilities",
@@ -32,8 +32,6 @@ OBJECTIVES = {
 EITHER = "either"
 STARTS: dict[bool | str, str] = {EITHER: "Try both and take the better", True: "Yes", False: "No"}
 GOALS = {"budget": "Set the budget ε", "agreement": "Set the agreement"}
-CUTOFFS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
-SLACKS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 
 def ask_privacy(work: Workspace) -> None:
@@ -42,9 +40,10 @@ def ask_privacy(work: Workspace) -> None:
     question.ask_scale(work)
     _unit(work)
     _strength(work)
+    path_panels.ask_drawn(work)
     pilot_panel.ask(work)
     _more(work)
-    _attack(work)
+    show_attack(work)
     idle = _idle(work)
     also = ("covariate_columns",) if "covariates" in idle else ()
     kept = ("values",) if work.choices.get("values") == "count" else ()  # there is nothing else to ask
@@ -71,8 +70,8 @@ def _unit(work: Workspace) -> None:
     units = ["point"] if work.choices.get("values") in question.ONE_SCALE else ["point", "cell"]
     standing = work.choices.get("unit", "point")
     captions = {
-        "point": f"ε limits what the map tells about any one {kind}.",
-        "cell": "The map is made of one median per hexagon.",
+        "point": f"ε limits what the map tells about one {kind}.",
+        "cell": "One median per hexagon is used.",
     }
     unit = st.radio(
         label("unit"),
@@ -93,7 +92,7 @@ def _unit(work: Workspace) -> None:
         )
 
 
-def _number(work: Workspace) -> None:
+def ask_number(work: Workspace) -> None:
     """Ask whether the number of records is private too, and then for a public guess of it."""
     noun = "non-empty hexagons" if work.choices.get("unit") == "cell" else f"{plain(work.record_word)}s"
     places_public = bool(work.choices.get("places_public"))
@@ -123,16 +122,7 @@ def _strength(work: Workspace) -> None:
     st.header("How strongly", anchor=False)
     if _goal(work) == "budget":
         planning(work).wanted = None
-        asked = float(work.choices.get("epsilon", 1.0))
-        budget = st.select_slider(
-            label("epsilon"),
-            sorted({*BUDGETS, asked}),
-            value=asked,
-            format_func=lambda value: f"{value:g}",
-            help=tip("epsilon"),
-            **work.keyed("epsilon"),
-        )
-        work.choose(epsilon=float(budget))
+        ask_budget(work)
     else:
         wanted = st.slider(
             "Agreement needed (IoU)",
@@ -147,9 +137,23 @@ def _strength(work: Workspace) -> None:
         st.caption("The search then solves for the smallest ε that is expected to reach it.")
 
 
-def _attack(work: Workspace) -> None:
+def ask_budget(work: Workspace) -> None:
+    """Ask for epsilon."""
+    asked = float(work.choices.get("epsilon", 1.0))
+    budget = st.select_slider(
+        label("epsilon"),
+        sorted({*BUDGETS, asked}),
+        value=asked,
+        format_func=lambda value: f"{value:g}",
+        help=tip("epsilon"),
+        **work.keyed("epsilon"),
+    )
+    work.choose(epsilon=float(budget))
+
+
+def show_attack(work: Workspace) -> None:
     """What budget and slack allow an attacker, whichever design is taken."""
-    epsilon, delta = float(work.choices.get("epsilon", 1.0)), _slack_of(work)
+    epsilon, delta = float(work.choices.get("epsilon", 1.0)), slack_of(work)
     protected = "cell" if work.choices.get("unit") == "cell" else work.record_word
     relation = work.choices.get("relation", "replace-one")
     n = None if protected == "cell" else work.records
@@ -177,72 +181,10 @@ def _goal(work: Workspace) -> str:
     return str(goal)
 
 
-def _offered(usual: tuple[float, ...], given: float | None) -> list[str | float]:
-    """Numbers of a list, the largest first, below the usual one; a given one among them."""
-    return [USUAL, *sorted({*usual} if given is None else {*usual, float(given)}, reverse=True)]
-
-
-def _slack_and_paths(work: Workspace) -> None:
-    slack = work.choices.get("delta")
-    slacks = _offered(SLACKS, slack)
-    first, second = st.columns([3, 2])
-    chosen = first.selectbox(
-        label("delta"),
-        slacks,
-        index=0 if slack is None else slacks.index(slack),
-        format_func=_slack_words,
-        help=tip("delta"),
-        **work.keyed("delta"),
-    )
-    if "paths" not in _idle(work):
-        paths = second.number_input(
-            label("paths"),
-            1,
-            1000,
-            value=work.choices.get("paths", 1),
-            help=tip("paths"),
-            **work.keyed("paths"),
-        )
-        work.choose(paths=int(paths))
-    delta = None if chosen == USUAL else float(chosen)
-    work.choose(delta=delta)
-    _large_slack(work, delta)
-
-
-def _large_slack(work: Workspace, delta: float | None) -> None:
-    """A slack of one in the number of records or more promises little: it needs a second, explicit yes."""
-    if delta is None or (work.records or 0) * delta < 1.0:
-        work.choose(accept_large_delta=False)
-        return
-    st.warning(
-        "With this slack even publishing a whole record would keep the promise: choose a smaller one.",
-        icon=":material/warning:",
-    )
-    agreed = st.checkbox(
-        "Use this slack anyway",
-        value=bool(work.choices.get("accept_large_delta")),
-        key=f"large_delta_{work.mark}",
-    )
-    work.choose(accept_large_delta=bool(agreed))
-
-
-def _slack_of(work: Workspace) -> float:
-    """The slack as chosen; the usual one is that of the searched records, and before a search its largest."""
-    chosen = work.choices.get("delta")
-    if chosen:
-        return float(chosen)
-    return USUAL_DELTA if work.found is None else work.found.project.delta
-
-
-def _slack_words(delta: float | str) -> str:
-    """The usual slack is settled with the number of records, which this screen need not know yet."""
-    return "the usual one" if delta == USUAL else words.one_in(float(delta))
-
-
 def _more(work: Workspace) -> None:
     with st.expander("More choices"):
-        _number(work)
-        _slack_and_paths(work)
+        ask_number(work)
+        ask_slack_and_paths(work, "paths" not in _idle(work) and not path_panels.alone(work))
         mechanisms = st.multiselect(
             "Mechanisms to try",
             list(MECHANISMS),
@@ -252,28 +194,17 @@ def _more(work: Workspace) -> None:
             **work.keyed("mechanisms"),
         )
         st.caption(f"{PATHS} {STATISTICS}")
+        work.choose(looks=pilot_panel.ask_looks(work, mechanisms))
         _searched(work)
         answers = work.choices.get("values") == "yes-no"  # they start from a published reference anyway
         prior_mean = None if answers else _start(work)
-        given = work.choices.get("cutoff")
-        offered = _offered(CUTOFFS, given)
-        cutoff = st.selectbox(
-            "A hexagon is inside from a probability of",
-            offered,
-            index=0 if given is None else offered.index(given),
-            format_func=lambda value: "what agrees best" if value == USUAL else f"{value:g}",
-            help="Of the release's own probabilities, or of the share of its paths. Choosing it costs no "
-            "privacy: lower ones show more hexagons, and the figures of a search say what each does to the "
-            "area.",
-            **work.keyed("cutoff"),
-        )
+        ask_cutoff(work)
         quick = st.checkbox(
             "Quick search on a coarser grid", value=bool(work.choices.get("quick")), **work.keyed("quick")
         )
         work.choose(
             mechanisms=tuple(mechanisms),
             prior_mean=prior_mean,
-            cutoff=None if cutoff == USUAL else float(cutoff),
             quick=bool(quick),
         )
 
@@ -320,19 +251,6 @@ def _searched(work: Workspace) -> None:
         work.choose(objective=objective)
 
 
-def threshold_words(work: Workspace) -> str:
-    """The question as the map's words: "above £450,000"."""
-    side = words.side_words(work.choices.get("direction", "above"))
-    if work.choices.get("change") or work.choices.get("limits"):
-        what = "the public map" if work.choices.get("change") else "the limits by zone"
-        return f"{side} {work.choices['threshold']:g}, relative to {what}"
-    unit = {"yes-no": "%", "count": relative_unit(work)}.get(
-        work.choices.get("values", ""), str(work.choices.get("value_unit", ""))
-    )
-    value = words.quantity(float(work.choices["threshold"]), unit)
-    return f"{side} {value}"
-
-
 ODDS_HELP = (
     "An attacker knows every other record and wants to tell whether the remaining one is a certain record or "
     "another. No attack on the release, however clever, does better than this. The numbers follow from ε and "
@@ -353,8 +271,8 @@ def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Re
             {
                 "An attacker": [
                     "multiplies the odds of a claim, apart from δ, by",
-                    "guesses right, starting from even odds",
-                    "guesses right, if all noise is Gaussian",
+                    "makes of a 50:50 guess",
+                    "makes of a 50:50 guess, if all noise is Gaussian",
                     *(f"detects the record, with {plain(alarms)} false alarms" for alarms, _ in odds.rows),
                 ],
                 "at most": [

@@ -8,23 +8,26 @@ from typing import Any
 import streamlit as st
 
 from dpgp_core.errors import DesignError
+from dpgp_core.linalg import Bools
 from dpgp_core.mechanisms.design import Design
 from geo.maps.linked import Pane
-from geo.maps.painting import legend, paint_set
+from geo.maps.painting import LegendEntry, Painting, legend, paint_set
+from hexcursion.bundle.products import paint_previewed
 from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease, Variation, simulated_release
 from hexcursion.search.task import Scored, family_of
 from hexcursion.words import agreement_words
 from pages.privacy import frontier, trials
-from pages.privacy.ask import threshold_words
+from pages.privacy.question_view import threshold_words
 from pages.privacy.trials import Entry
 from pages.shared import maps
 from pages.shared.charts import alt
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
+from pages.shared.session.found import Found
 from pages.shared.session.side_jobs import planning, same
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session.workspace import Workspace
 
 TYPED: side_jobs.SideJobName = "typed"
 
@@ -140,7 +143,7 @@ KEPT = 4
 
 def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> None:
     """The drawn map and the one it aims at, both of the reference data."""
-    seen = _simulated(work, found, scored)
+    seen = simulated(work, found, scored)
     titles = (f"Simulated release, agreement {agreement_words(seen.iou)}", "Without privacy")
     show_release_beside(work, found.project, seen, titles, key)
 
@@ -148,32 +151,54 @@ def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> N
 def show_release_beside(
     work: Workspace, project: Project, seen: SimulatedRelease, titles: tuple[str, str], key: str
 ) -> None:
-    """Draw a simulated release beside the map it aims at."""
+    """Draw a simulated release in the classes of a release, and the map it aims at where it judges."""
     what = threshold_words(work)
-    private = project.reference_kind in ("reference data", "private selection")
+    private = is_private(project)
+    drawn, aim = (
+        paint_previewed(seen.classes, what, titles[0]),
+        paint_previewed(seen.aim, what, titles[1], sure=True),
+    )
     panes = [
-        Pane(title, paint_set(cells, inside=what, outside=f"not {what}", title=title), private, word=word)
-        for cells, title, word in (
-            (seen.released, titles[0], "Simulated"),
-            (seen.baseline, titles[1], "Reference map"),
-        )
+        Pane(titles[0], drawn, private, word="Simulated"),
+        Pane(titles[1], aim, private, word="Reference map"),
     ]
-    count, aim = int(seen.released.sum()), int(seen.baseline.sum())
-    drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
+    entries, aimed = legend(drawn, maps.theme()), legend(aim, maps.theme())
+    likely, unsure, _, few = (each.cells or 0 for each in entries)
     maps.show(
         project.domain,
         panes,
         mode="beside",
         key=key,
-        alt=f"Of {seen.released.size:,} hexagons {count:,} are {what} in the simulated release, and {aim:,} "
-        "in the reference map without privacy.",
-        legend=legend(drawn, maps.theme()),
+        alt=f"Of {seen.classes.size:,} hexagons {likely:,} are likely {what} in the simulated release, "
+        f"{unsure:,} it cannot tell, and {few:,} have few records or none; {aimed[0].cells or 0:,} are "
+        f"{what} in the reference map without privacy.",
+        legend=entries,
         height=320,
         layers=project.layers,
     )
 
 
-def _simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedRelease:
+def is_private(project: Project) -> bool:
+    """Whether what simulations are drawn from is for the curator's eyes only."""
+    return project.reference_kind in ("reference data", "private selection")
+
+
+def set_pane(work: Workspace, project: Project, cells: Bools, title: str, word: str) -> Pane:
+    """Return the pane of one simulated (N,) set, with the word of its tooltips."""
+    return Pane(title, _set(work, cells, title), is_private(project), word=word)
+
+
+def set_legend(work: Workspace, cells: Bools) -> tuple[LegendEntry, ...]:
+    """Return the legend of a simulated (N,) set."""
+    return legend(_set(work, cells, ""), maps.theme())
+
+
+def _set(work: Workspace, cells: Bools, title: str) -> Painting:
+    what = threshold_words(work)
+    return paint_set(cells, inside=what, outside=f"not {what}", title=title)
+
+
+def simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedRelease:
     """Drawn once per design: the screen is redrawn far more often than the design changes."""
     kept = planning(work).simulated
     about = (scored.design, found.tuned)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +17,16 @@ from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import asked_of, refuse_what_cannot_fit
 from hexcursion.estimates.model import own_speed, search_estimate
 from hexcursion.ledger import open_ledger
+from hexcursion.project.atlas import AtlasProject, load_atlas
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
+from hexcursion.search.atlas import AtlasChoice, choose_atlas
 from hexcursion.search.pilot import pilot_warning, run_pilot
 from hexcursion.search.public_map import answered
 from hexcursion.search.results import as_searched
 from hexcursion.search.task import FrontierPoint, Scored, SearchResult, family_of
 from hexcursion.search.tuning import Tuned
+from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
 from hexcursion.words import design_words, error_words, off_words, ratio_words, right_words
@@ -47,6 +50,14 @@ def family(design: Design) -> str:
     return f"{title}, {PRIORS[prior].title}" if prior else title
 
 
+def line_of(design: Design, beside: Iterable[Design]) -> str:
+    """What a chart calls the line of a design: its mechanism, and its prior where another has a line too."""
+    name = mechanism_of(design).line
+    own, prior = family_of(design)
+    several = len({each for each in map(family_of, beside) if each[0] == own}) > 1
+    return f"{name}, {PRIORS[prior].title}" if prior and several else name
+
+
 def load_and_tune(
     report: Report, settings: ReleaseSettings, piloted: Project | None = None
 ) -> tuple[Project, Tuned]:
@@ -63,6 +74,18 @@ def load_and_tune(
         report(0.05 + 0.95 * fraction, text)
 
     return project, search_design(blind, tell, *where_of(blind), beside=())
+
+
+def load_and_choose(report: Report, settings: AtlasSettings) -> tuple[AtlasProject, AtlasChoice]:
+    """Load all columns, and judge the map of each in simulated worlds. Whether somebody looked is stated by
+    the plan, from the settings."""
+    project = load_atlas(settings, lambda fraction, text: report(0.05 * fraction, text))
+    refuse_what_cannot_fit(project.first, 1)
+    project.first.refuse_large_delta()
+    choice = choose_atlas(
+        project.restated(looked=False), lambda fraction, text: report(0.05 + 0.95 * fraction, text)
+    )
+    return project, choice
 
 
 def where_of(project: Project) -> tuple[ExecutorName, int]:
@@ -83,6 +106,13 @@ def draw_curve(report: Report, project: Project, tuned: Tuned, name: str) -> tup
     return found.result.frontier
 
 
+def search_beside(report: Report, project: Project, tuned: Tuned, name: str) -> Scored:
+    """The best design of another mechanism at the same budget, from the start that the search chose."""
+    asked = answered(as_searched(project, tuned), tuned.result)
+    alone = replace(asked, settings=asked.settings.with_changes(mechanisms=(name,), looked=False))
+    return search_design(alone, report, *where_of(alone), beside=()).result.chosen
+
+
 def lines_of(found: SearchResult, settings: ReleaseSettings) -> tuple[str, ...]:
     """The mechanisms of which a chart shows lines, the chosen design's first."""
     own = found.chosen.design.mechanism
@@ -91,7 +121,9 @@ def lines_of(found: SearchResult, settings: ReleaseSettings) -> tuple[str, ...]:
 
 
 search_job = in_background(load_and_tune)
+atlas_job = in_background(load_and_choose)
 curve_job = in_background(draw_curve, UNASKED)
+beside_job = in_background(search_beside)
 
 
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> dict[str, tuple[str, str]]:
@@ -143,6 +175,7 @@ def _inside_from(design: Design, own: bool) -> str:
 def dots(tuned: Tuned) -> list[dict[str, Any]]:
     """Return the frontier as rows of a chart, one per design of known agreement; `number` is its place."""
     scored = [(number, point.epsilon, point.scored) for number, point in enumerate(tuned.result.frontier)]
+    drawn = [one.design for _, _, one in scored]
     return [
         {
             "number": number,
@@ -150,7 +183,7 @@ def dots(tuned: Tuned) -> list[dict[str, Any]]:
             "agreement": one.utility.agreement,
             "low": max(0.0, one.utility.agreement - one.utility.agreement_sd),
             "high": min(1.0, one.utility.agreement + one.utility.agreement_sd),
-            "family": family(one.design),
+            "family": line_of(one.design, drawn),
             "design": design_words(one.design),
         }
         for number, epsilon, one in scored
@@ -243,7 +276,12 @@ def pilot_words(piloted: Project) -> str:
     if paid is None:
         raise ValueError("no pilot was paid for.")
     number = paid.entry.split(":")[0]
+    law = paid.law
+    chose = "" if law is None else (
+        f" It chose a field with a range of {significant(law.lengthscale / 1e3, 2)} km, of which the records "
+        f"share {law.spread**2 / (law.spread**2 + law.scatter**2):.0%} of their variance."
+    )  # fmt: skip
     return (
         f"A pilot was paid for: ε {upper(paid.epsilon, 3)}, ledger entry {number}. It is "
-        "part of the stated ε, and what it showed can be used again at no further cost."
+        f"part of the stated ε, and what it showed can be used again at no further cost.{chose}"
     )

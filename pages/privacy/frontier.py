@@ -27,7 +27,8 @@ from pages.shared.charts import alt
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session.found import Found
+from pages.shared.session.workspace import Workspace
 
 PICK = "picked"
 

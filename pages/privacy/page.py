@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
-from pages.privacy import design_panels, frontier, search_panel
+from hexcursion.settings.atlas import AtlasSettings
+from pages.privacy import atlas_panel, design_panels, frontier, search_panel
 from pages.privacy.ask import ask_privacy
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
@@ -16,14 +17,20 @@ scored = None
 
 left, right = st.columns([2, 3], gap="large")
 with left:
-    ask_privacy(work)
+    if work.columns:
+        atlas_panel.ask_together(work)
+    else:
+        ask_privacy(work)
 with right:
     try:
-        settings = work.settings(PRIVACY)
+        settings = work.asked(PRIVACY)
     except WorkflowError as error:
         st.info(plain(error), icon=":material/info:")
     else:
-        scored = search_panel.show(work, settings)
+        if isinstance(settings, AtlasSettings):
+            atlas_panel.show(work, settings)
+        else:
+            scored = search_panel.show(work, settings)
 
 if scored is not None and work.found is not None:
     with st.expander("A closer look at this design", icon=":material/biotech:"):

@@ -25,14 +25,24 @@ WAYS = {
 CAPTIONS = {
     "simulated": "Fields drawn by the computer, of the size of your data. They know nothing of them, so the "
     "design may suit them badly.",
-    "pilot": "Noisy counts and sums of the private records, charged to the ledger and drawn once. The "
-    "release gets what is left of ε.",
+    "pilot": "A look at the private records, charged once. The release gets the rest of ε.",
+}
+BUYS = {"sums": "Noisy sums of all hexagons", "choice": "A private choice of the field"}
+BUYS_CAPTIONS = {
+    "sums": "Counts and sums of the private records with noise. The search runs on what they show.",
+    "choice": "Range, spread and scatter of the field, one of eighteen laws, by the exponential mechanism. "
+    "The search runs on a field drawn by that law.",
+}
+LOOK = {
+    "sums": "each hexagon's count and sum with noise. It is charged to the ledger first, drawn **once**, and "
+    "cannot be undone or cancelled. The search then runs on what it shows, for free.",
+    "choice": "which law of a field they fit. It is charged to the ledger first, drawn **once**, and cannot "
+    "be undone or cancelled. The search then runs on a field drawn by that law, for free.",
 }
 FIXED_WAYS = {**WAYS, "simulated": "One fixed design for all data (free)"}
 FIXED_CAPTIONS = {
     **CAPTIONS,
-    "simulated": "The same design for all data of which nothing is known; nothing is searched. Where it was "
-    "measured it gave better maps than a search on fields drawn by the computer.",
+    "simulated": "Nothing is searched.",
 }
 LOOKS = {
     1: ("In one look", "Everything is released once."),
@@ -65,7 +75,7 @@ def _standing(work: Workspace) -> str:
 def ask(work: Workspace) -> None:
     """How the design is chosen where there are no reference data."""
     if _settled(work):
-        work.choose(pilot=None, looks=1)
+        work.choose(pilot=None, pilot_by="sums", looks=1)
         return
     st.header("How the design is chosen", anchor=False)
     chosen_before = work.choices.get("mechanisms", DEFAULT_MECHANISMS)
@@ -77,11 +87,13 @@ def ask(work: Workspace) -> None:
         index=list(WAYS).index(_standing(work)),
         format_func=FIXED_WAYS.__getitem__ if fixed else WAYS.__getitem__,
         captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in WAYS],
+        help="Where it was measured, the fixed design gave better maps than a search on fields drawn by the "
+        "computer.",
         label_visibility="collapsed",  # the header above says it
         **work.keyed("way"),
     )
     if way == "simulated":
-        work.choose(pilot=None, looks=_looks(work, names))
+        work.choose(pilot=None, pilot_by="sums")
         return
     before = work.choices.get("pilot") or SHARES[2]
     share = st.select_slider(
@@ -91,11 +103,21 @@ def ask(work: Workspace) -> None:
         format_func=lambda value: f"{value:.0%}",
         **work.keyed("share"),
     )
-    work.choose(pilot=float(share), looks=1)
+    buys = st.radio(
+        "What it buys",
+        list(BUYS),
+        index=list(BUYS).index(work.choices.get("pilot_by", "sums")),
+        format_func=BUYS.__getitem__,
+        captions=[BUYS_CAPTIONS[each] for each in BUYS],
+        **work.keyed("buys"),
+    )
+    work.choose(pilot=float(share), pilot_by=buys, looks=1)
 
 
-def _looks(work: Workspace, mechanisms: Sequence[str]) -> int:
+def ask_looks(work: Workspace, mechanisms: Sequence[str]) -> int:
     """In how many looks the fixed design spends the budget: 1 unless two can be taken and are chosen."""
+    if _settled(work) or work.choices.get("pilot"):
+        return 1
     choices = work.choices
     taken = fixed_of(mechanisms, looks=2) != fixed_of(mechanisms)
     amounts = choices.get("values", "amount") == "amount" and choices.get("unit", "point") == "point"
@@ -122,6 +144,12 @@ def paid(work: Workspace, settings: ReleaseSettings) -> Project | None:
         del plan.jobs[NAME]
     elif kept is not None and kept.note and side_jobs.same(kept.about, (settings,)):
         st.error(plain(kept.note), icon=":material/error:")
+        if "accept_dropped" in kept.note:
+            st.button(
+                "Leave these rows out",
+                on_click=lambda: work.choose(accept_dropped=True),
+                icon=":material/check:",
+            )
     if plan.piloted is not None and pilot_serves(plan.piloted, settings):
         st.info(plain(pilot_words(plan.piloted)), icon=":material/receipt_long:")
         return plan.piloted
@@ -145,8 +173,7 @@ def _form(work: Workspace, settings: ReleaseSettings) -> None:
     with st.form("pilot", border=True):
         st.markdown(
             f"**The pilot** spends {settings.pilot:.0%} of ε {settings.epsilon:g} on a look at the private "
-            "records: each hexagon's count and sum with noise. It is charged to the ledger first, drawn "
-            "**once**, and cannot be undone or cancelled. The search then runs on what it shows, for free."
+            f"records: {LOOK[settings.pilot_by]}"
         )
         st.number_input(
             "Budget of these data: total ε of all releases, ever",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import streamlit as st
 
-from data_loaders import DataError
-from geo import Domain, GeoError
+from dpgp_core.errors import HexcursionError
+from geo import Domain
 from geo.colours import colour
 from geo.context.covariates import public_values
 from hexcursion.bundle.published.earlier import is_bundle
@@ -22,7 +22,7 @@ from pages.privacy.question_view import Against, against_of, relative_unit
 from pages.shared import maps
 from pages.shared.charts import alt
 from pages.shared.glossary import tip
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
@@ -130,8 +130,23 @@ def _ask_factors(work: Workspace, against: Against) -> None:
         usual = work.choices["data"].read_by.log_scale
         work.choose(transform=None if factors == usual else "log" if factors else "identity")
     seen = work.reference if work.choices.get("reference_public") else None
-    if not factors and seen is not None and question_view.suits_factors(seen.quantiles):
-        st.caption(":material/info: Most public values lie far below the highest: factors suit them better.")
+    if factors or (source is not None and is_bundle(source.path)):
+        return
+    name, unit = (str(work.choices.get(key) or "") for key in ("value_name", "value_unit"))
+    why: Markdown = ""
+    if seen is not None and question_view.suits_factors(seen.quantiles):
+        why = "Most public values lie far below the highest: factors suit them better."
+    elif question_view.named_factors(name, unit):
+        why = "Prices and concentrations differ by factors, as a rule."
+    if why:
+        st.caption(f":material/lightbulb: {why}")
+        st.button("Use factors", key=f"use_factors_{work.mark}", on_click=_take_factors, args=(work, against))
+
+
+def _take_factors(work: Workspace, against: Against) -> None:
+    """Let values differ by factors, as proposed."""
+    st.session_state[work.keyed("factors")["key"]] = True
+    _other_scale(work, against)
 
 
 def _other_scale(work: Workspace, against: Against) -> None:
@@ -234,7 +249,7 @@ def _checked(
             try:
                 access.reach_of(work.folder).check(path)
                 read(work.domain)
-            except (DataError, GeoError, WorkflowError) as found:
+            except HexcursionError as found:
                 error = str(found)
         known = st.session_state[key] = ((path, column), work.domain, error)
     if known[2] is None:
@@ -296,35 +311,45 @@ def ask_scale(work: Workspace) -> None:
         return
     factors = question_view.uses_factors(work.choices)
     unit = relative_unit(work) or work.choices.get("value_unit") or "the data's unit"
-    usual, spread = question_view.stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
     st.header("What is usual", anchor=False)
-    st.caption(
-        "Without reference data please say what anybody knows, from the press or an earlier year. It must "
-        "not be read off the private data: it is printed on the release."
-    )
-    first, second = st.columns(2)
+    st.caption("What anybody knows, from the press, and not from these data: it is published.")
+    keys = work.keyed("usual"), work.keyed("spread_factor" if factors else "spread")
+    centre, clip = scale_fields(st.columns(2), work.choices, factors, f" ({plain(unit)})", keys)
+    if (centre, clip) != _standing_scale(work, factors):
+        work.choose(centre=centre, clip=clip)
+
+
+def scale_fields(
+    places: Sequence[Any],
+    standing: Mapping[str, Any],
+    factors: bool,
+    unit: Markdown,
+    keys: tuple[dict[str, Any], dict[str, Any]],
+) -> tuple[float | None, float | None]:
+    """Ask in two places for a usual value and how far most lie from it, which begin as the `standing` centre
+    and clip bound say. Return centre and clip bound; None for both where no scale can have such values."""
+    usual, spread = question_view.stated_values(standing.get("centre"), standing.get("clip"), factors)
+    first, second = places
     usual = first.number_input(
-        f"A usual value ({plain(unit)})",
+        f"A usual value{unit}",
         value=usual,
         format="%g",
         help="The public centre: values are measured from here, and where the data say little the map "
         "stays near it.",
-        **work.keyed("usual"),
+        **keys[0],
     )
     spread = second.number_input(
-        "Most lie within a factor of" if factors else f"Most lie within ± ({plain(unit)})",
+        "Most lie within a factor of" if factors else f"Most lie within ±{unit}",
         value=spread,
         format="%g",
         help=tip("clip"),
-        **work.keyed("spread_factor" if factors else "spread"),
+        **keys[1],
     )
     try:
-        centre, clip = question_view.stated_scale(usual, spread, factors)
+        return question_view.stated_scale(usual, spread, factors)
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
-        centre = clip = None
-    if (centre, clip) != _standing_scale(work, factors):
-        work.choose(centre=centre, clip=clip)
+        return None, None
 
 
 def missing_scale(work: Workspace) -> str | None:

@@ -7,6 +7,7 @@ Prices are modelled on the log scale, where a distance is a factor; other values
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from data_loaders.columns.units import unit_of
 from dpgp_core.accounting.gaussian import gaussian_mu, largest_power
 from dpgp_core.linalg import Floats
 from dpgp_core.numbers import significant
@@ -75,6 +77,27 @@ def suits_factors(quantiles: Sequence[float]) -> bool:
     return high - middle > SKEWED * (middle - low)
 
 
+_PRICED = re.compile(
+    r"\b(prices?|rents?|incomes?|salar(y|ies)|costs?|dollars?|euros?|pounds?|concentrations?)\b"
+)
+_MONEY = frozenset({"euro", "pound", "US dollar", "franc"})
+
+
+def named_factors(name: str, unit: str) -> bool:
+    """Whether a value is a price or a concentration by its name or unit: these differ by factors."""
+    if _PRICED.search(f"{name} {unit}".lower()):
+        return True
+    known = unit_of(unit)
+    if known is None:
+        return False
+    powers = dict(known.dimension)
+    if not powers or ("parts" in powers and known.scale < PER_MILLE):  # mg/kg, ppb
+        return True
+    per_volume = powers.get("length") == -3 and len(powers) == 2
+    return per_volume or any(what in _MONEY or what.isupper() for what in powers)
+
+
+PER_MILLE = 1e-3
 SKEWED = 1.5
 BARS = 32
 TAIL = 0.025  # of the values on each side that the bars leave out
@@ -185,6 +208,19 @@ def relative_words(work: Workspace, threshold: float | None) -> str:
     return f"A hexagon is inside where its value less {what} is {side} {amount}."
 
 
+def threshold_words(work: Workspace) -> str:
+    """The question as the map's words: "above £450,000"."""
+    side = side_words(work.choices.get("direction", "above"))
+    if work.choices.get("change") or work.choices.get("limits"):
+        what = "the public map" if work.choices.get("change") else "the limits by zone"
+        return f"{side} {work.choices['threshold']:g}, relative to {what}"
+    unit = {"yes-no": "%", "count": relative_unit(work)}.get(
+        work.choices.get("values", ""), str(work.choices.get("value_unit", ""))
+    )
+    value = quantity(float(work.choices["threshold"]), unit)
+    return f"{side} {value}"
+
+
 def published_answers(work: Workspace) -> str:
     """How many of the published reference values say yes, in one sentence; "" where none are published."""
     seen, limit = work.reference, work.choices.get("yes_above")
@@ -226,8 +262,8 @@ def attack_odds(epsilon: float, delta: float, relation: Relation = "replace-one"
     powers, caught = most(rates), zip(ALARMS, most(ALARMS), strict=True)
     return AttackOdds(
         factor=words.times(steps * epsilon),
-        guesses=words.share(words.surest(epsilon, delta, relation)),
-        gaussian=words.share(words.surest(epsilon, delta, relation, mu)),
+        guesses=words.even_odds(words.surest(epsilon, delta, relation)),
+        gaussian=words.even_odds(words.surest(epsilon, delta, relation, mu)),
         rows=tuple((f"{100 * alarm:g} %", words.share(power)) for alarm, power in caught),
         curve=((0.0, 0.0), (0.0, float(most(0.0))), *zip(rates.tolist(), powers.tolist(), strict=True)),
     )

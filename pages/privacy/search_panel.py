@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
-from hexcursion.search.choice import records_said
+from hexcursion.search.choice import records_said, too_few
 from hexcursion.search.results import at_budget
 from hexcursion.search.score import takes_fixed
 from hexcursion.search.task import FrontierPoint, Scored
@@ -15,14 +16,15 @@ from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
 from hexcursion.words import design_words
-from pages.privacy import design_panels, frontier, pilot_panel, question
+from pages.privacy import design_panels, frontier, path_panels, pilot_panel, question
 from pages.privacy.designs import cutoff_rows, family, report_rows, search_job
 from pages.privacy.trials import achieved_words
 from pages.shared.glossary import TERMS, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
+from pages.shared.session.found import Found
 from pages.shared.session.side_jobs import show_progress
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session.workspace import Workspace
 from pages.shared.steps import RELEASE
 from pages.shared.subprocess_job import Job, workers
 
@@ -160,20 +162,29 @@ def _found(work: Workspace, found: Found) -> Scored:
         st.switch_page(RELEASE.path)
     key = f"frontier_{work.mark}_{found.project.settings.epsilon:g}"
     found, picked = frontier.show(work, found, key)
+    if said := path_panels.needed(found):
+        st.markdown(plain(said))
     if picked is not None:
         _offer(work, found, picked)
     looked_at = picked or solved
     scored = frontier.design_to_release(found) if looked_at is None else looked_at.scored
+    of_paths = isinstance(scored.design, PosteriorSamplingDesign)
     with preview:
-        design_panels.show_simulated(work, found, scored, "simulated")
+        if of_paths:
+            path_panels.show(work, found, scored)
+        else:
+            design_panels.show_simulated(work, found, scored, "simulated")
+    if of_paths:
+        path_panels.show_choices(work, found, scored)
     with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
         scored_words = f"{found.tuned.result.evaluated:,} designs were scored"
         what = "one fixed design, nothing was searched" if found.tuned.result.fixed else scored_words
         st.caption(f"Measured on {plain(found.project.tried_on)}; {what}.")
-        st.markdown(
-            f"**{'The design to release' if looked_at is None else 'The design looked at'}:** agreement "
-            f"{plain(achieved_words(scored))}."
-        )
+        if too_few(found.project) is None:
+            st.markdown(
+                f"**{'The design to release' if looked_at is None else 'The design looked at'}:** "
+                f"agreement {plain(achieved_words(scored))}."
+            )
         st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
         _report(found)
         _cutoffs(found)

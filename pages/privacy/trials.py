@@ -20,6 +20,7 @@ from hexcursion.search.bench import (
     SimulatedCoverage,
     Variation,
     coverage_of,
+    prior_noises,
     smallest_epsilon,
     supported_confidence,
     sweep,
@@ -29,7 +30,7 @@ from hexcursion.search.results import as_searched
 from hexcursion.search.task import FrontierPoint, Scored, family_of
 from hexcursion.search.tuning import Tuned
 from hexcursion.words import plural, ratio_words, spread_words
-from pages.privacy.designs import expected_words, family, where_of
+from pages.privacy.designs import expected_words, family, line_of, where_of
 from pages.shared.subprocess_job import UNASKED, in_background
 
 NO_BOUND = "no finite bound"
@@ -77,6 +78,14 @@ def _judge(report: Report, project: Project, tuned: Tuned, scored: Scored, typed
         raise WorkflowError(f"This design is impossible: {error}") from error
 
 
+def _noises(
+    report: Report, project: Project, tuned: Tuned, scored: Scored
+) -> tuple[tuple[float, Scored], ...]:
+    """What each share of prior noise does to a design of paths at its budget."""
+    report(0.0, "Taking up the reference data")
+    return prior_noises(Bench(project, tuned.result), scored, report)
+
+
 def _cover(report: Report, project: Project, tuned: Tuned, scored: Scored) -> SimulatedCoverage:
     """How often the sets of a design are right on the reference data."""
     report(0.0, "Taking up the reference data")
@@ -92,6 +101,7 @@ solve_job = in_background(_solve)
 remedy_job = in_background(_try, UNASKED)
 sweep_job = in_background(_sweep)
 typed_job = in_background(_judge)
+noises_job = in_background(_noises)
 coverage_job = in_background(_cover)
 limit_job = in_background(_lose)
 
@@ -113,7 +123,7 @@ def loss_dots(found: tuple[Loss, ...]) -> list[dict[str, Any]]:
             "low": 100.0 * max(0.0, each.lost - each.error),
             "high": 100.0 * (each.lost + each.error),
             "limit": 100.0 * each.limit,
-            "family": family(each.design),
+            "family": line_of(each.design, [one.design for one in found]),
         }
         for each in found
     ]

@@ -19,8 +19,9 @@ from pages.shared import panels, released_view
 from pages.shared.plain_text import plain
 from pages.shared.released_view import Opened, embedded_label
 from pages.shared.session import saving, workspace
-from pages.shared.shipped import is_shipped, offer_todays_rule, shelved, site_folder, viewer_of
+from pages.shared.shipped import is_shipped, shelved, site_folder, viewer_of
 from pages.shared.steps import VIEWER
+from pages.tour.house import offer_todays_rule
 
 work = workspace.current()
 release_id = st.query_params.get("release") or work.release_id
@@ -137,7 +138,7 @@ else:
             if not is_shipped(release_id):
                 signing(release_id)
             if here and work.found is not None:
-                saving.offer(work, work.found.project.settings, "Settings for the command line")
+                saving.offer(work, work.found.settings, "Settings for the command line")
             st.page_link(
                 VIEWER.path,
                 label="See it as a reader would",
@@ -145,5 +146,5 @@ else:
                 query_params={"release": release_id},
             )
         with right:
-            embedded_label(viewer)
+            embedded_label(viewer, whole=True)
 panels.list_finished(release_id)

@@ -18,8 +18,9 @@ from pages.privacy import search_panel
 from pages.privacy.trials import remedy_job
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
+from pages.shared.session.found import Found
 from pages.shared.session.previews import domain_of_choices
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session.workspace import Workspace
 from pages.shared.steps import PRIVACY
 from pages.shared.subprocess_job import Job
 
@@ -117,28 +118,53 @@ def _answer(work: Workspace, name: str, answer: Any) -> None:
         st.rerun()
 
 
+def rows_dropped(work: Workspace, found: Found) -> bool:
+    """Ask whether rows may be left out where many are; return whether that stops the release."""
+    project = found.project
+    if not project.drops_many:
+        return False
+    lost, asked = project.dropped
+    report, outside = project.private.report, project.private.placed.outside
+    reasons = [f"{count:,} {reason}" for reason, count in report.dropped if count]
+    where = [f"{outside:,} outside the box or in the sea"] if outside else []
+    st.warning(
+        f"**{lost:,} of {asked:,} rows are left out**: {plain('; '.join([*where, *reasons]))}. Is that "
+        "meant? If not, mend the area on the step Hexagons or the table on the step Data. Only you see this.",
+        icon=":material/filter_alt:",
+    )
+    label = "Release without these rows"
+    return not accepts(work, found, "accept_dropped", label, f"accept_dropped_{work.mark}")
+
+
 def stopped(work: Workspace, found: Found) -> bool:
     """Say why this release is stopped, where it is; whether it is."""
     reasons = found.against
     if not reasons:
         return False
     accepted = found.project.settings.accept_low_agreement
+    few = "This map is" if found.atlas is None else f"{len(reasons)} of {len(found.atlas[0].layers)} maps are"
     st.warning(
-        f"**This map is expected to be poor**: {plain('; '.join(reasons))}."
+        f"**{few} expected to be poor**: {plain('; '.join(reasons))}."
         + ("" if accepted else " Nothing has been drawn or charged."),
         icon=":material/front_hand:",
     )
-    if not accepted and _searched(found):
+    if not accepted and found.atlas is not None:
+        st.page_link(PRIVACY.path, label="Leave them out, or ask for a larger budget", icon=PRIVACY.icon)
+    elif not accepted and _searched(found):
         st.markdown("**What helps.** Each button changes one choice and searches again.")
         _offer(work, found, at_once=True)
-    label = "Release this map anyway: its statement will say that it is expected to be poor"
+    label = (
+        "Release this map anyway: its statement will say that it is expected to be poor"
+        if found.atlas is None
+        else "Release all maps anyway: the statement will say which are expected to be poor"
+    )
     return not accepts(work, found, "accept_low_agreement", label, f"accept_low_{work.mark}")
 
 
 def accepts(
     work: Workspace,
     found: Found,
-    name: Literal["accept_low_agreement", "accept_weaker_promise"],
+    name: Literal["accept_dropped", "accept_low_agreement", "accept_weaker_promise"],
     label: str,
     key: str,
 ) -> bool:

@@ -15,6 +15,7 @@ from hexcursion.ledger import RequestTaken
 from hexcursion.ledger.errors import Unreleased
 from hexcursion.ledger.sentences import alike_text, shared_text
 from hexcursion.releasing.transaction import Plan
+from hexcursion.search.atlas import foretold_words
 from hexcursion.settings import field
 from hexcursion.settings.names import ReferenceKind
 from pages.privacy.designs import expected_words
@@ -22,22 +23,24 @@ from pages.release import checks
 from pages.release.releasing import BudgetState, budget_state, count_together, plan, release, released_as
 from pages.shared import panels
 from pages.shared.glossary import tip
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import Markdown, plain
 from pages.shared.released_view import receipt_lines
 from pages.shared.server.access import curator_address
 from pages.shared.session import side_jobs
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session.found import Found
+from pages.shared.session.workspace import Workspace
 from pages.shared.steps import LEDGER, VIEWER
 
 
 def show(work: Workspace, found: Found) -> None:
     """The receipt to read, and the form to submit."""
     found = _looked(work, found)
-    if checks.stopped(work, found):
+    if checks.rows_dropped(work, found) or checks.stopped(work, found):
         return
-    checks.what_helps(work, found)
+    if found.atlas is None:
+        checks.what_helps(work, found)
     try:
-        planned = plan(found.project, found.choice)
+        planned = plan(found)
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
         return
@@ -46,7 +49,6 @@ def show(work: Workspace, found: Found) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.header("What will be published", anchor=False)
-        st.caption("These facts are published with the map. Nothing has been drawn or charged yet.")
         known = [line for line in planned.receipt if budget.total is not None or line.topic != "Budget"]
         receipt_lines([(line.topic, line.text, line.warning) for line in known])
     with right:
@@ -56,10 +58,10 @@ def show(work: Workspace, found: Found) -> None:
         if standing is not None and standing.shared:
             st.caption(f":material/lock: For you only: {plain(shared_text(standing))}")
         _alike(planned)
-        if (text := expected_release(found.project)) is not None:
-            st.caption(f":material/schedule: {plain(text)}")
         _agreed(work, found, budget)
         _form(work, found, budget)
+        if (text := expected_release(found.project)) is not None:
+            st.caption(f":material/schedule: {plain(text)}")
         checks.show_checks(work, found, planned)
     if work.finished:
         panels.list_finished()
@@ -79,7 +81,7 @@ def _looked(work: Workspace, found: Found) -> Found:
         )
         found = work.found or found
     looked = st.checkbox(
-        "I chose the threshold, the area or the design after looking at the private data",
+        "I chose threshold, area or design by looking at the private data",
         value=found.project.settings.looked,
         disabled=known,
         help="What is chosen by looking reveals something of the data, and no ε here accounts for it. The "
@@ -189,19 +191,25 @@ def show_question(work: Workspace, budget: BudgetState) -> None:
     """The question, while it stands: about this very plan."""
     session, found, total = panels.question_about(ASKED) or (None, None, None)
     if isinstance(found, Found) and session == work.session and found is work.found:
-        panels.ask_twice(ASKED, "Release this map?", _question, work, found, budget, total)
+        heading: Markdown = "Release this map?" if found.atlas is None else "Release these maps?"
+        panels.ask_twice(ASKED, heading, _question, work, found, budget, total)
 
 
 def _question(work: Workspace, found: Found, budget: BudgetState, total: float | None) -> None:
     """What it costs, what is left then, how good it is expected to be; and the button that does it."""
     settings = found.project.settings
-    st.markdown(f"**{plain(settings.title or 'The map')}**")
+    st.markdown(f"**{plain(settings.title or ('The map' if found.atlas is None else 'The maps'))}**")
     left = budget.left if total is None else words.remaining(total - budget.asked)
     first, second = st.columns(2)
     first.metric("It costs ε", plain(upper(budget.asked, 3)))
     second.metric("Then left ε", plain(left))
     expected = found.choice.expected
-    if expected is None:
+    if found.atlas is not None:
+        project, choice = found.atlas
+        rule, *others = foretold_words(choice, project.settings.names)
+        st.markdown("\n".join(f"- {plain(line)}" for line in others))
+        st.caption(plain(rule))
+    elif expected is None:
         st.markdown("How good the map will be is **not known**: its design was given by hand.")
     else:
         text = expected_words(expected.agreement, expected.area_error, expected.right)
@@ -210,7 +218,8 @@ def _question(work: Workspace, found: Found, budget: BudgetState, total: float |
         st.markdown(
             f"**{plain(text[0].upper() + text[1:])}**, as measured on {plain(_basis(expected.basis))}."
         )
-    st.markdown("The map is drawn **once**. What is published cannot be taken back, and ε stays spent.")
+    drawn = "The map is" if found.atlas is None else "The maps are"
+    st.markdown(f"{drawn} drawn **once**. What is published cannot be taken back, and ε stays spent.")
     token = work.session
     if panels.answered(ASKED, token):
         release_once(work, found, total, token)
@@ -227,15 +236,16 @@ def release_once(work: Workspace, found: Found, total: float | None, token: str)
                 _release(work, found, total, asked)
     if work.release_id is not None:
         panels.end_question(ASKED)
-        work.budget_text = budget_state(plan(found.project, found.choice)).line
+        work.budget_text = budget_state(plan(found)).line
         st.rerun()
 
 
 def _release(work: Workspace, found: Found, total: float | None, asked: side_jobs.Asked) -> None:
+    work.budget_text = None  # the charge outdates it, also where a person leaves before this is over
     try:
         with st.spinner("Charging the ledger, drawing, writing the bundle"):
             # Nothing that could start the script anew may stand between the draw and its memory.
-            published = release(found.project, found.choice, total, work.session)
+            published = release(found, total, work.session)
             work.release_id = asked.release_id = published.release.release_id
     except RequestTaken as taken:
         asked.release_id = released_as(taken.entry, found.project.settings.ledger)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion import excursion
 from dpgp_core.numbers import significant, upper
-from hexcursion.door.pipeline import Planned, plan_choice, publish_planned
+from hexcursion.door.pipeline import Planned, plan_atlas_choice, plan_choice, publish_planned
 from hexcursion.errors import Report
 from hexcursion.ledger import ledger_to_plan, open_ledger
 from hexcursion.ledger.assess import RECOGNISED, login_name
@@ -17,9 +17,9 @@ from hexcursion.ledger.sentences import Alike
 from hexcursion.project.baseline import Baseline, FieldModel, curators_map
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import Plan, Published
-from hexcursion.search.choice import Choice
 from hexcursion.search.tuning import Tuned
 from hexcursion.words import remaining
+from pages.shared.session.found import Found
 from pages.shared.subprocess_job import in_subprocess
 
 Bools = NDArray[np.bool_]
@@ -47,15 +47,18 @@ class BudgetState:
         return f"Spent ε {self.before} of {self.total}."
 
 
-def plan(project: Project, choice: Choice) -> Plan:
+def plan(found: Found) -> Plan:
     """What a release would say and cost; nothing is drawn and nothing charged."""
-    return _planned(project, choice).plan
+    return _planned(found).plan
 
 
-def _planned(project: Project, choice: Choice, budget: float | None = None) -> Planned:
+def _planned(found: Found, budget: float | None = None) -> Planned:
     """On a screen the budget is the ledger's, or what the form says: a settings file proposes one at most."""
-    asked = replace(project, settings=project.settings.with_changes(budget=budget))
-    return plan_choice(asked, choice, ledger_to_plan(project.settings.ledger))
+    asked = found.restated(budget=budget)
+    ledger = ledger_to_plan(asked.project.settings.ledger)
+    if asked.atlas is None:
+        return plan_choice(asked.project, asked.choice, ledger)
+    return plan_atlas_choice(*asked.atlas, ledger)
 
 
 def budget_state(planned: Plan) -> BudgetState:
@@ -74,14 +77,14 @@ def budget_state(planned: Plan) -> BudgetState:
     )
 
 
-def release(project: Project, choice: Choice, budget: float | None = None, session: str = "") -> Published:
+def release(found: Found, budget: float | None = None, session: str = "") -> Published:
     """Try, charge, draw once, commit, put in place; `budget` is the dataset's total epsilon, set with its
     first release.
 
     The same plan is released once in a `session`, a random token: a second click raises `RequestTaken`."""
-    planned = _planned(project, choice)
+    planned = _planned(found)
     if budget is not None and planned.plan.preview.budget is None:
-        planned = _planned(project, choice, budget)  # its receipt names the budget
+        planned = _planned(found, budget)  # its receipt names the budget
     return publish_planned(replace(planned, session=session))
 
 

@@ -12,17 +12,20 @@ from geo.maps.painting import LegendEntry, Painting, legend, paint_difference, p
 from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.change import change_told
-from hexcursion.bundle.statement.expected import agreement_between, contradiction, model_doubt
+from hexcursion.bundle.statement.expected import agreement_between, doubts_of, shown_words
+from hexcursion.bundle.statement.promise import TOO_FEW
 from hexcursion.comparing.own_records import own_records
 from hexcursion.errors import WorkflowError
-from hexcursion.project.baseline import compare, free_map
+from hexcursion.project.atlas import AtlasProject
+from hexcursion.project.baseline import Agreement, compare, free_map
 from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
 from pages.release.releasing import Bools, baseline_at, curators_baseline
-from pages.shared import maps, released_view
+from pages.shared import atlas_view, maps, released_view
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released_view import paint
-from pages.shared.session.workspace import Explored, Found, Workspace
+from pages.shared.session.found import Explored, Found
+from pages.shared.session.workspace import Workspace
 from pages.shared.shipped import is_shipped, viewer_of
 
 BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
@@ -42,10 +45,14 @@ SHOWN_PATHS = 5
 def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     """The released map and, for the curator only, how it compares with the baseline."""
     if work.explored is None:
-        work.explored = Explored(viewer_of(release_id), curators_baseline(found.project, found.tuned))
+        made = [curators_baseline(project, tuned) for project, tuned in found.each]
+        work.explored = Explored(viewer_of(release_id), made[0], tuple(made[1:]))
     viewer, baseline = work.explored.viewer, work.explored.baseline
     work.saw_baseline()
     st.query_params["release"] = release_id
+    if found.atlas is not None:
+        _atlas(work, found.atlas[0], work.explored)
+        return
     product, threshold, rounds, products = released_view.controls(viewer, "result")
     # where the release is judged: both maps then show the same land
     private = baseline_at(found.project, baseline, threshold) & products.judged
@@ -61,8 +68,10 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
         entries = legend(painting, maps.theme())
         _one(viewer, Pane("Released", painting), entries, released_view.in_words(painting, entries))
     _own_records(found, products, threshold)
-    _agreement(products, private)
-    _told(viewer)
+    with st.expander("Agreement (IoU) with the map without privacy", icon=":material/functions:"):
+        _agreement(products, private)
+        _agreement_told(viewer)
+    _doubts(viewer)
     done = "The finished example" if is_shipped(release_id) else f"Released as {release_id}"
     st.caption(
         f":material/check_circle: {plain(done)}. Explore freely: moving the threshold "
@@ -70,6 +79,47 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
         f":material/receipt_long: {plain(work.budget_text or '')} Exploring does not change it."
     )
     released_view.sentences(viewer, products)
+    st.button(
+        "Plan another release of these data",
+        icon=":material/add:",
+        on_click=work.plan_another,
+        help="A further release is a further charge to the same budget.",
+    )
+
+
+def _atlas(work: Workspace, project: AtlasProject, explored: Explored) -> None:
+    """All maps of an atlas under one camera, the curator's own behind a toggle, and how each agrees."""
+    viewer = explored.viewer
+    sets: dict[str, Painting] = {}
+    seen: list[Agreement] = []
+    for (name, layer), own, baseline in zip(
+        viewer.layers.items(), project.layers, (explored.baseline, *explored.others), strict=True
+    ):
+        products = layer.bundle.published
+        private = baseline_at(own, baseline, own.settings.threshold) & products.judged
+        side = side_words(layer.direction)
+        sets[name] = paint_set(
+            private, inside=side, outside=f"not {side}", title="Without privacy", empty=products.empty
+        )
+        seen.append(compare(products.in_set, private))
+    atlas_view.side_by_side(viewer, "result", sets)
+    with st.expander("Agreement (IoU) with the maps without privacy", icon=":material/functions:"):
+        st.caption(":material/lock: For you only.")
+        st.table(
+            {
+                "Map": [plain(atlas_view.value_of(layer, name)) for name, layer in viewer.layers.items()],
+                "Agreement": [plain(agreement_words(each.iou)) for each in seen],
+                "Wrongly in": [plain(plural(each.falsely_in, "hexagon")) for each in seen],
+                "Wrongly out": [plain(plural(each.falsely_out, "hexagon")) for each in seen],
+            },
+            hide_index=True,
+            border="horizontal",
+        )
+    st.caption(
+        f":material/check_circle: Released as {plain(explored.viewer.whole['release']['id'])}. The viewer "
+        "opens each map at any threshold. "
+        f":material/receipt_long: {plain(work.budget_text or '')} Looking does not change it."
+    )
     st.button(
         "Plan another release of these data",
         icon=":material/add:",
@@ -91,15 +141,22 @@ def _own_records(found: Found, products: Products, threshold: float) -> None:
         st.warning(plain(own.advice), icon=":material/block:")
 
 
-def _told(viewer: Viewer) -> None:
-    """Expected beforehand and told by the release, beside the true figure above."""
+def _agreement_told(viewer: Viewer) -> None:
+    """Expected beforehand and told by the release, beside the true figure above; not of too few records."""
     statement = viewer.bundle.statement
+    if shown_words(viewer.bundle.published, statement) == TOO_FEW:
+        return
     told, expected = statement.get("told"), statement["expected"]
     before = None if expected is None else expected["agreement"]
     of_map = {} if told is None or told["map"] is None else told["map"]
     if figures := told_words(before, of_map.get("agreement"), agreement_between(of_map).rstrip(",")):
         st.caption(plain(figures))
-    for against in filter(None, (contradiction(expected, told), model_doubt(told))):
+
+
+def _doubts(viewer: Viewer) -> None:
+    """What speaks against the model of the release, and what has changed since the public map."""
+    statement = viewer.bundle.statement
+    for against in doubts_of(statement, shown_words(viewer.bundle.published, statement)):
         st.warning(plain(against), icon=":material/difference:")
     if changed := change_told(statement):
         st.info(plain(changed), icon=":material/compare_arrows:")
@@ -133,6 +190,7 @@ def reopened(release_id: str) -> None:
         "with.",
         icon=":material/history:",
     )
+    viewer = atlas_view.ask_layer(viewer, "reopened")
     product, threshold, rounds, products = released_view.controls(viewer, "reopened", shareable=True)
     released_view.released_map(viewer, product, threshold, rounds, products, "released")
     released_view.sentences(viewer, products)

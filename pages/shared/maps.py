@@ -111,11 +111,9 @@ def show(
                 basemap=beneath(region_box(domain)),
             )  # fmt: skip
             if on_drawn is None:
-                _component()(key=key, data=scene, height=height)
+                _mount(key, scene, height)
             else:
-                _component()(
-                    key=key, data=scene, height=height, on_drawn_change=lambda: on_drawn(_drawn(key))
-                )
+                _mount(key, scene, height, on_drawn_change=lambda: on_drawn(_drawn(key)))
         else:
             _plain(domain, panes, mode, key, alt, height, streets)
         for of, entries in (legends or {}).items():
@@ -136,9 +134,14 @@ def show_places(
     with st.container(key=f"linked-map-{key}", gap="small"):
         under = beneath(box_of_places(places))
         scene = places_scene(places, classes=classes, alt=alt, theme=theme(), height=HEIGHT, basemap=under)
-        _component()(key=key, data=scene, height=HEIGHT)
+        _mount(key, scene, HEIGHT)
         if legend:
             st.html(legend_html(legend))
+
+
+def _mount(key: str, scene: dict[str, Any], height: int, **told: Callable[[], None]) -> None:
+    """Draw a scene; where it tells of another theme of the reader, the run that follows colours it anew."""
+    _component()(key=key, data=scene, height=height, on_theme_change=lambda: None, **told)
 
 
 def _drawn(key: str) -> Any:

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from geo import GeoError
+from dpgp_core.errors import HexcursionError
 from geo.basemap import SUFFIX, read_basemap
 from hexcursion.bundle.published.bundle_store import stored_bundles
-from hexcursion.errors import WorkflowError
+from pages.shared.glossary import PATHS, STATISTICS
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import PUBLISH, VIEWER
+
+STATIC = Path(__file__).resolve().parents[2] / "static"
+
+
+def explain_ways() -> None:
+    """What a posterior path is, as a moving picture and in words, and what spectral statistics does."""
+    st.image(
+        STATIC / "path.svg",
+        width=260,
+        alt="Five posterior paths, one after the other: each a whole map, drawn at random from public sales.",
+    )
+    st.markdown(PATHS)
+    st.markdown(STATISTICS)
+
 
 _BASEMAP_SAID, _BASEMAP = "basemap_said", "basemap"
 
@@ -62,7 +77,7 @@ def _choose_basemap(work: Workspace, path: str | None) -> None:
             found = read_basemap(path)
             if work.domain is not None:
                 found.refuse_elsewhere(work.domain)
-    except (GeoError, WorkflowError) as error:
+    except HexcursionError as error:
         st.session_state[_BASEMAP_SAID] = str(error)
         path = None
     if path is None:
@@ -114,6 +129,26 @@ def remind_places_public(work: Workspace) -> None:
     """On every further screen: what was declared here."""
     if work.private is not None and work.choices.get("places_public"):
         st.caption(f":material/location_on: {WARNING}")
+
+
+MOST_BUTTONS = 7  # columns that are shown as buttons; more are a list
+
+
+def ask_column(label: Markdown, names: list[str], words: Callable[[str], str], **arguments: Any) -> str:
+    """Ask for one of several columns; `words` are what a person calls it."""
+    if len(names) > MOST_BUTTONS:
+        return str(st.selectbox(label, names, format_func=words, **arguments))
+    return str(
+        st.segmented_control(
+            label,
+            names,
+            default=names[0],
+            required=True,
+            wrap=True,
+            format_func=lambda column: plain(words(column)),
+            **arguments,
+        )
+    )
 
 
 MOST_LISTED = 20

@@ -25,6 +25,7 @@ from geo.maps.painting import (
 from hexcursion.bundle import Products
 from hexcursion.bundle.products import Bools, paint_classes
 from hexcursion.bundle.published.bundle_store import (
+    Offer,
     StoredBundle,
     offers,
     open_bundle,
@@ -32,6 +33,7 @@ from hexcursion.bundle.published.bundle_store import (
     stored_bundles,
 )
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
+from hexcursion.bundle.statement.expected import shown_words
 from hexcursion.errors import WorkflowError
 from hexcursion.promises import limits
 from hexcursion.words import plural, quantity, side_words
@@ -142,7 +144,7 @@ def controls(
 
     `shareable` keeps them in the address, for views of published things only: a threshold chosen beside the
     baseline may itself tell something of the private data. Each release begins as it was published."""
-    own = viewer.bundle.statement["release"]["id"]
+    own = viewer.key
     kept: Any = {"bind": "query-params"} if shareable else {}
     names = products_of(viewer)
     first, second, third = st.columns([2, 4, 2], gap="medium")
@@ -208,9 +210,11 @@ def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
 
 
 def sentences(viewer: Viewer, products: Products) -> None:
-    """What the products say; cutoffs, confidence and the limits of so few paths are for specialists."""
+    """What the products say, and how right the published map is; all else is for specialists."""
     first, *others = viewer.in_short(products)
     st.markdown(f"**{plain(first)}**")
+    if told := shown_words(viewer.bundle.published, viewer.bundle.statement):
+        st.markdown(plain(f"As published: {told}"))
     with st.expander("More in words, and for specialists", icon=":material/functions:"):
         _listed([*others, *viewer.for_specialists(products)])
 
@@ -221,19 +225,22 @@ def _listed(said: Sequence[str]) -> None:
 
 def statement_facts(viewer: Viewer) -> None:
     """What is protected and what is not, from the bundle's own statement."""
-    statement = viewer.bundle.statement
+    statement = viewer.whole
     protection = statement["guarantee"]
     release = statement["release"]
     st.markdown(f"**{plain(release['title'] or release['id'])}**, released {plain(release['created'][:10])}")
     if release["generated"]:
         generated_badge()
     st.markdown(f":material/shield: {plain(protection['protected'])}")
+    if viewer.atlas is not None:
+        st.markdown(plain(statement["atlas"]["in_words"]))
     with st.expander("What is protected, and what is not", icon=":material/remove_moderator:"):
         st.markdown(plain(protection["in_words"]))
         for sentence in limits(statement):
             st.markdown(plain(sentence))
 
 
+TO_READ = 3  # downloads that a reader asks for: picture, page to print, interactive page
 LARGEST_MB = 95  # a little less than a viewer takes of one session
 OPENED = "opened-bundle"
 BROUGHT = "brought-bundle"
@@ -333,8 +340,19 @@ def downloads(opened: Opened, columns: int = 3) -> None:
             icon=":material/folder_zip:",
             on_click="ignore",
         )
+    files = offers(bundle, opened.viewer.atlas)
+    _download_buttons(files[:TO_READ], name, columns)
+    with st.expander("Files for GIS, tables and programs", icon=":material/dataset:"):
+        _download_buttons(files[TO_READ:], name, columns)
+    st.caption(
+        "The interactive page is one file: it works from disk, can be sent by mail or put on any web server, "
+        "and asks nobody for anything."
+    )
+
+
+def _download_buttons(files: Sequence[Offer], name: str, columns: int) -> None:
     places = st.columns(columns)
-    for number, offer in enumerate(offers(bundle)):
+    for number, offer in enumerate(files):
         places[number % columns].download_button(
             plain(offer.title),
             offer.make,
@@ -344,16 +362,13 @@ def downloads(opened: Opened, columns: int = 3) -> None:
             on_click="ignore",
             width="stretch",
         )
-    st.caption(
-        "The interactive page is one file: it works from disk, can be sent by mail or put on any web server, "
-        "and asks nobody for anything."
-    )
 
 
-def embedded_label(viewer: Viewer) -> None:
-    """Show the label, made anew from the checked statement, in a frame that shares nothing with this page;
-    `static/frame.css` gives it its height."""
-    page = base64.b64encode(viewer.bundle.label_html.encode()).decode()
+def embedded_label(viewer: Viewer, whole: bool = False) -> None:
+    """Show the label, of the `whole` release or of this map, made anew from the checked statement, in a frame
+    that shares nothing with this page; `static/frame.css` gives it its height."""
+    label = viewer.whole_label if whole else viewer.bundle.label_html
+    page = base64.b64encode(label.encode()).decode()
     with st.container(key="label"):
         st.iframe(
             f"data:text/html;charset=utf-8;base64,{page}",

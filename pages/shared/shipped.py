@@ -14,7 +14,6 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signature import operators_signers
 from hexcursion.ledger.places import bundles_folder, sites_folder
 from pages.shared.plain_text import Markdown
-from pages.shared.steps import TOUR
 
 
 def generated_badge(help: Markdown | None = None) -> None:
@@ -73,10 +72,3 @@ def site_folder(name: str, viewer: Viewer, address: str) -> Path:
 
 STEP, HOUSE = "tour_step", "What an attacker learns"
 """Where the session keeps the step of the tour, and its step about one house."""
-
-
-def offer_todays_rule() -> None:
-    """One click to what today's rule would have shown about one house of the finished example."""
-    if st.button("What today's rule would have shown about one house", icon=TOUR.icon, key="one_house"):
-        st.session_state[STEP] = HOUSE
-        st.switch_page(TOUR.path)

@@ -49,10 +49,11 @@ def _asker() -> tuple[str | None, str | None]:
     """The session whose screen is being run in this thread, and the address of its reader, None on this
     machine; both None where there is no screen."""
     import streamlit  # a subprocess has none
-    from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-    context = get_script_run_ctx(suppress_warning=True)
-    return (None, None) if context is None else (context.session_id, streamlit.context.ip_address)
+    from pages.shared.server.undocumented import session_of_script
+
+    session = session_of_script()
+    return (None, None) if session is None else (session, streamlit.context.ip_address)
 
 
 LEAST_SECONDS, LEAST_FRACTION, STEADY = 3.0, 0.1, 1.4

@@ -7,11 +7,12 @@ from pathlib import Path
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
-from pages.shared.glossary import PATHS, STATISTICS
+from pages.shared.panels import explain_ways
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
-from pages.shared.session.workspace import Explored, Found
-from pages.shared.steps import DATA, HELP, PUBLISH, TOUR, VIEWER
+from pages.shared.session.found import Explored, Found
+from pages.shared.shipped import shelved
+from pages.shared.steps import DATA, HELP, TOUR, VIEWER
 from pages.start.finished import Finished, finished_example
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -23,8 +24,8 @@ def open_example() -> None:
     if not st.button(
         "Open the finished example",
         icon=":material/play_arrow:",
-        help="House sales of Lucas County, Ohio, searched and released beforehand: the page that is "
-        "published, and the choices behind it. Opening it draws and charges nothing.",
+        help="House sales of Lucas County, Ohio, searched and released beforehand: the map as a "
+        "reader sees it, and the choices behind it. Opening it draws and charges nothing.",
     ):
         return
     try:
@@ -33,7 +34,7 @@ def open_example() -> None:
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
     else:
-        st.switch_page(PUBLISH.path)
+        st.switch_page(VIEWER.path, query_params={"release": shelved().name})
 
 
 def take(finished: Finished) -> None:
@@ -50,14 +51,12 @@ def take(finished: Finished) -> None:
 left, right = st.columns([3, 2], gap="large")
 with left:
     st.markdown(
-        "A single sale price or sensor reading may be private. Yet everybody may want to know **where such "
-        "values exceed a threshold**. Hexcursion draws that region on a grid of hexagons with "
-        "**differential privacy**: a **proved** limit on what the map tells about any single record. It says "
-        "what this costs in accuracy, and keeps account of every release."
+        "Single prices or readings may be private. Hexcursion shows **where such values exceed a "
+        "threshold** with **differential privacy**: a **proved** limit on what the map tells about any "
+        "single record."
     )
     with st.expander("Two ways to draw", icon=":material/gesture:"):
-        st.markdown(PATHS)
-        st.markdown(STATISTICS)
+        explain_ways()
     if st.button("Take the two-minute tour", type="primary", icon=TOUR.icon):
         st.switch_page(TOUR.path)
     open_example()

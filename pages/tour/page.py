@@ -8,19 +8,19 @@ import streamlit as st
 
 from geo.maps.linked import Mode
 from geo.maps.painting import LegendEntry, legend
-from hexcursion import words
 from hexcursion.bundle.statement.expected import shown_words
-from hexcursion.bundle.statement.guarantee import surest_of
 from hexcursion.errors import WorkflowError
 from hexcursion.words import agreement_words, ratio_words
 from pages.shared import maps
 from pages.shared.glossary import tip
-from pages.shared.plain_text import Markdown, plain
+from pages.shared.panels import explain_ways
+from pages.shared.plain_text import plain
 from pages.shared.released_view import in_words
 from pages.shared.server import access
 from pages.shared.shipped import HOUSE, STEP, published_badge
 from pages.shared.steps import DATA, VIEWER
-from pages.tour.view import House, Painted, Tour, tour
+from pages.tour.house import told_of_house
+from pages.tour.view import Painted, Tour, tour
 
 STEPS = ("What is public", "What changed", "How sure is it?", "Today's rule", HOUSE)
 HEIGHT = 430
@@ -35,29 +35,30 @@ def what_is_public(seen: Tour) -> None:
     """The map of the public year, which anybody can draw."""
     (first, last), (public, private) = seen.years, seen.sales
     st.markdown(
-        f"This is Toledo with its suburbs, in Lucas County, Ohio. Its **{public:,} house sales of {first:d} "
-        f"are public**, so anybody can draw where houses sold for more than {plain(seen.threshold)}: the "
-        f"orange hexagons.  \nIts **{private:,} sales of {last:d} are private**. May the county still show "
-        "where houses have become that dear?"
-    )
-    st.caption(
-        f"In truth the sales of {last:d} were published long ago too. Here they play private ones, so that "
-        "anybody can check what follows."
+        f"Around Toledo, Ohio, the **{public:,} house sales of {first:d} are public**: anybody can draw "
+        f"where houses sold for more than {plain(seen.threshold)}. The **{private:,} sales of {last:d} are "
+        "private**. May the county still show where houses have become that dear?"
     )
     show(seen, "public")
+    with st.expander("More", icon=":material/info:"):
+        st.markdown(
+            f"The sales of {last:d} were published long ago too. Here they play private ones, so that "
+            "anybody can check what follows."
+        )
 
 
 def what_changed(seen: Tour) -> None:
     """The swipe from the public map to the release, and its differences as a table."""
     first, last = seen.years
     st.markdown(
-        f"Drag the handle. On the left lies the public map of {first:d}, on the right the **private release "
-        f"of {last:d}**: not {seen.above('public'):,} but {seen.above('released'):,} "
-        f"hexagons are above {plain(seen.threshold)}, most of the new ones around "
-        f"{plain(seen.changes()[0].name)}. The public map cannot know that."
+        f"Drag the handle from the public map of {first:d} to the **private release of {last:d}**: not "
+        f"{seen.above('public'):,} but {seen.above('released'):,} hexagons are above, most of the new ones "
+        f"around {plain(seen.changes()[0].name)}. The public map cannot know that."
     )
     show(seen, "public", "released")
-    changes(seen)
+    with st.expander("More", icon=":material/table_chart:"):
+        changes(seen)
+        explain_ways()
 
 
 def how_sure(seen: Tour) -> None:
@@ -66,103 +67,79 @@ def how_sure(seen: Tour) -> None:
     statement = seen.viewer.bundle.statement
     above, unsure, below, empty = seen.classes
     st.markdown(
-        f"The release says how sure it is: {above:,} hexagons are **likely above** "
-        f"{plain(seen.threshold)}, {unsure:,} it cannot tell, {below:,} likely not; {empty:,} hold few "
-        "sales or none. "
-        f"Of the {seen.above('released'):,} above in step 2, each with a chance of at least 50 %, only the "
-        f"surer ones are called likely above. {plain(shown_words(published, statement))}  \n"
-        f"Drag the handle to check it against **all sales of {last:d} "
-        f"without privacy**, which nobody would see if they were private: {100 * seen.right:.0f} % of the "
-        "hexagons likely above are above there."
-    )
-    figures(
-        ("Public map", seen.measured["public"]),
-        ("Private release", seen.measured["released"]),
-        help="Agreement with the map of all sales: 1 is the same region, 0 nothing in common.",
+        f"{plain(shown_words(published, statement))} Drag the handle to **all sales of {last:d}**, which "
+        f"nobody would see if they were private: {100 * seen.right:.0f} % of the orange hexagons are above "
+        "there."
     )
     year, alone, from_it = seen.later
     low, high, least, most = seen.bought
     show(seen, "classes", "truth")
-    st.caption(
-        f"One draw at ε {seen.epsilon:.3g}. In {seen.draws:d} simulated releases of each budget from ε "
-        f"{low:g} to {high:g} the mean agreement lay between {plain(ratio_words(least))} and "
-        f"{plain(ratio_words(most))}. With the sales of {year:d} public instead, their map alone reaches "
-        f"{plain(ratio_words(alone))}, and releases {plain(ratio_words(from_it))}."
-    )
+    with st.expander("More", icon=":material/table_chart:"):
+        st.markdown(
+            f"{above:,} hexagons are likely above {plain(seen.threshold)}, {unsure:,} it cannot tell, "
+            f"{below:,} likely not; {empty:,} hold few sales or none. Of the {seen.above('released'):,} "
+            "above in step 2, each with a chance of at least 50 %, only the surer ones are called likely "
+            "above."
+        )
+        figures(
+            ("Public map", seen.measured["public"]),
+            ("Private release", seen.measured["released"]),
+            help="Agreement with the map of all sales: 1 is the same region, 0 nothing in common.",
+        )
+        st.caption(
+            f"One draw at ε {seen.epsilon:.3g}. In {seen.draws:d} simulated releases of each budget from ε "
+            f"{low:g} to {high:g} the mean agreement lay between {plain(ratio_words(least))} and "
+            f"{plain(ratio_words(most))}. With the sales of {year:d} public instead, their map alone reaches "
+            f"{plain(ratio_words(alone))}, and releases {plain(ratio_words(from_it))}."
+        )
 
 
 def todays_rule(seen: Tour) -> None:
     """The table of least counts beside the release."""
     st.markdown(
-        f"Most offices would publish a table instead: the mean price of every hexagon **with at least "
-        f"{seen.least:d} sales**. It leaves {100 * seen.blank:.0f} % of the hexagons blank. What it shows is "
-        "exact, and nobody needs a model to read it."
-    )
-    figures(
-        ("The table as published", seen.measured["table"]),
-        ("Its blanks filled with care", seen.measured["filled"]),
-        ("Smoothed, the best usual rule", seen.measured["smoothed"]),
-        ("Private release", seen.measured["released"]),
-        help="Agreement with the map of all sales. With care: the better of two ways to fill the blanks, by "
-        "the nearest shown hexagon or by a model of the published numbers.",
+        f"Most offices would publish the mean price of every hexagon **with at least {seen.least:d} "
+        f"sales**. That is exact, and leaves {100 * seen.blank:.0f} % of the hexagons blank."
     )
     show(seen, "table", "classes")
+    with st.expander("More", icon=":material/table_chart:"):
+        figures(
+            ("The table as published", seen.measured["table"]),
+            ("Its blanks filled with care", seen.measured["filled"]),
+            ("Smoothed, the best usual rule", seen.measured["smoothed"]),
+            ("Private release", seen.measured["released"]),
+            help="Agreement with the map of all sales. With care: the better of two ways to fill the "
+            "blanks, by the nearest shown hexagon or by a model of the published numbers.",
+        )
 
 
 def what_an_attacker_learns(seen: Tour) -> None:
     """What the table, its classes alone and the release tell of one house."""
     house, guarantee = seen.house, seen.viewer.bundle.statement["guarantee"]
     low, high = (seen.money(price) for price in seen.prices)
-    st.markdown(
-        f"We took one of the {seen.sales[1]:,} sales at random and call its house "
-        f"**{plain(house.address)}**, an invented address, in the ringed hexagon. What does each map tell?"
-    )
-    st.table(
-        {
-            "Published": [
-                f"Table of at least {seen.least:d}, before and after this sale",
-                "Only the classes of that table",
-                f"Private release, ε {seen.epsilon:.3g}",
-            ],
-            f"What it tells of {plain(house.address)}": [
-                arithmetic(seen, house),
-                "Nothing: the classes are the same with and without it."
-                if house.same_class
-                else "That it was sold: without it the classes are others.",
-                f"Nothing of use: two releases, without and with it, leave a 95 % interval {house.times:d} "
-                f"times as wide as all prices that they tell apart, {plain(low)} to {plain(high)}.",
-            ],
-            "Of all sales": [
-                f"{100 * seen.exact:.0f} of 100 prices can be computed exactly.",
-                f"For {100 * (1 - seen.changed):.0f} of 100 nothing. The others are told for certain, and "
-                "nobody knows beforehand which they are.",
-                f"{plain(words.guess_words(surest_of(guarantee), guarantee['unit_word']))}.",
-            ],
-        },
-        hide_index=True,
-        border="horizontal",
-    )
-    st.caption(
-        f":material/shield: Protected: {plain(guarantee['protected'])} {plain(guarantee['in_words'])} "
-        "The table gives a price away to anybody with two editions that differ by one sale in that hexagon. "
-        "No map hides that a house among dear ones is probably dear."
-    )
+    st.markdown(told_of_house(seen))
     show(seen, "table", "classes", ringed=house.cell)
+    with st.expander("More", icon=":material/policy:"):
+        same = (
+            "nothing: the classes are the same with and without it"
+            if house.same_class
+            else "that it was sold: without it the classes are others"
+        )
+        st.markdown(
+            f"* **The table.** It gives a price away to anybody with two editions that differ by one sale "
+            "in that hexagon.\n"
+            f"* **Only the classes of that table** tell {same}. For {100 * (1 - seen.changed):.0f} of 100 "
+            "sales they tell nothing. The others are told for certain, and nobody knows beforehand which "
+            "they are.\n"
+            f"* **The private release, ε {seen.epsilon:.3g}.** Two releases, without and with the sale, "
+            f"leave a 95 % interval {house.times:d} times as wide as all prices that they tell apart, "
+            f"{plain(low)} to {plain(high)}.\n"
+            f"* **Protected:** {plain(guarantee['protected'])} {plain(guarantee['in_words'])} No map hides "
+            "that a house among dear ones is probably dear."
+        )
     with st.container(horizontal=True):
         st.page_link(VIEWER.path, label=f"Open a published map: {VIEWER.title}", icon=VIEWER.icon)
         if access.may_curate():
             st.page_link(DATA.path, label="Begin with your own data", icon=DATA.icon)
-
-
-def arithmetic(seen: Tour, house: House) -> Markdown:
-    """The price by two editions of the table, or that it hides the hexagon."""
-    if house.found is None:
-        return "Nothing: the table hides its hexagon."
-    (before, old), (after, new) = (each or (0, 0.0) for each in house.editions)
-    return (
-        f"Its price: {after:d} sales at a mean of {plain(seen.money(new, 2))}, less {before:d} at "
-        f"{plain(seen.money(old, 2))}, leave {plain(seen.money(house.found))}."
-    )
 
 
 def figures(*each: tuple[str, float], help: str) -> None:
@@ -177,7 +154,7 @@ def show(seen: Tour, *shown: Painted, ringed: int | None = None) -> None:
     """One of the maps, or two under a handle; side by side where the linked maps were not built."""
     mode: Mode = "single" if len(shown) == 1 else maps.modes("swipe", "beside")[0]
     paintings = [seen.painting(name) for name in shown]
-    entries = [legend(painting, maps.theme()) for painting in paintings]
+    entries = [tuple(uncounted(legend(painting, maps.theme()))) for painting in paintings]
     legends = {seen.called(name): each for name, each in zip(shown, entries, strict=True)}
     same = len({tuple(line.label for line in each) for each in entries}) == 1
     maps.show(
@@ -186,7 +163,7 @@ def show(seen: Tour, *shown: Painted, ringed: int | None = None) -> None:
         mode=mode,
         key="tour_map",
         alt=" ".join(in_words(painting, entry) for painting, entry in zip(paintings, entries, strict=True)),
-        legend=uncounted(entries[-1]) if same else [line for each in entries for line in each],
+        legend=entries[-1] if same else [line for each in entries for line in each],
         legends=None if same else legends,
         height=HEIGHT,
         layers=seen.viewer.bundle.layers,
@@ -194,7 +171,7 @@ def show(seen: Tour, *shown: Painted, ringed: int | None = None) -> None:
 
 
 def uncounted(entries: tuple[LegendEntry, ...]) -> list[LegendEntry]:
-    """A legend for two maps: numbers of hexagons would be those of one."""
+    """A legend without numbers of hexagons, which are said where they matter."""
     return [replace(entry, cells=None) for entry in entries]
 
 
@@ -237,7 +214,7 @@ else:
             st.button("Back", icon=":material/arrow_back:", on_click=go, args=(number - 1,))
         if number + 1 < len(STEPS):
             st.button(
-                f"Next: {plain(STEPS[number + 1])}",
+                "Next",
                 type="primary",
                 icon=":material/arrow_forward:",
                 icon_position="right",

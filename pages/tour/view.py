@@ -28,7 +28,7 @@ Painted = Literal["public", "released", "truth", "classes", "table"]
 SHOWN: tuple[Shown, ...] = get_args(Shown)
 TELLING = 5  # hexagons: where a town's two maps differ by fewer, nothing is said of it
 MOST = 6  # towns of a table
-BLANK = "blank: too few sales, or none (the table does not tell which)"
+BLANK = "blank"
 
 
 @dataclass(frozen=True)

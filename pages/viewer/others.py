@@ -23,8 +23,8 @@ HELD_BESIDE = "beside-opened"
 
 def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, rounds: int) -> None:
     """Ask for other stored releases and draw all under one camera; nothing where there are none."""
-    own = viewer.bundle.statement["release"]["id"]
-    known = [bundle for bundle in stored_bundles() if bundle.name != own]
+    own = (viewer.bundle if viewer.atlas is None else viewer.atlas).statement
+    known = [bundle for bundle in stored_bundles() if not bundle.states(own)]
     if not known:
         return
     chosen = st.multiselect(
@@ -35,7 +35,9 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
         placeholder="choose up to three",
         key="viewer_beside",
     )
-    opened = [viewer, *(other for bundle in chosen if (other := _opened(bundle)) is not None)]
+    # A file of the opened release may lie in the list under another name: a release counts once.
+    found = [viewer, *(_like(viewer, other) for bundle in chosen if (other := _opened(bundle)) is not None)]
+    opened = list({_drawn(one): one for one in reversed(found)}.values())[::-1]
     promised = together_text([one.bundle.statement["guarantee"] for one in opened])
     if promised:
         st.caption(plain(promised))
@@ -81,6 +83,18 @@ def in_time_order(
         for entry in legend(painting, maps.theme()):
             entries.setdefault(entry.label, LegendEntry(entry.label, entry.colour))
     return panes, tuple(entries.values())
+
+
+def _like(viewer: Viewer, other: Viewer) -> Viewer:
+    """The layer of another atlas with the value of the map that is read; the first where none has it."""
+    value = viewer.bundle.statement["subject"]["value"]
+    found = (one for one in other.layers.values() if one.bundle.statement["subject"]["value"] == value)
+    return next(found, other)
+
+
+def _drawn(viewer: Viewer) -> bytes:
+    """What was drawn once: of an atlas, its first layer stands for all."""
+    return (viewer.bundle if viewer.atlas is None else viewer.atlas.layers[0]).drawn
 
 
 def _opened(bundle: StoredBundle) -> Viewer | None:

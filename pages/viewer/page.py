@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from dpgp_core.errors import PluginError
@@ -9,12 +11,13 @@ from hexcursion.bundle.again import NOT_COMPUTED
 from hexcursion.bundle.published.readings import READINGS, of_each
 from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.words import PUBLISHERS
-from pages.shared import released_view
+from pages.shared import atlas_view, released_view
 from pages.shared.plain_text import plain
 from pages.shared.released_view import anything_chosen, ask_bundle, downloads, embedded_label, receipt_lines
 from pages.shared.server import access
-from pages.shared.shipped import is_shipped, offer_todays_rule, shelved
+from pages.shared.shipped import is_shipped, shelved
 from pages.shared.steps import VIEWER
+from pages.tour.house import offer_todays_rule
 from pages.viewer import reading
 from pages.viewer.others import others_beside
 from pages.viewer.reading import areas_of, ask_areas, ask_density, own_areas
@@ -40,7 +43,8 @@ elif isinstance(opened, str):
     st.title(VIEWER.title, anchor=False)
     st.error(plain(opened), icon=":material/error:")
 else:
-    viewer = opened.viewer
+    viewer = atlas_view.ask_layer(opened.viewer, "viewer", shareable=True)
+    opened = replace(opened, viewer=viewer)
     statement = viewer.bundle.statement
     areas = areas_of(viewer)
     reading.heading(viewer, areas)
@@ -73,6 +77,9 @@ else:
         own_areas(viewer, areas)
         ask_areas(viewer, threshold, "viewer")
         ask_density(viewer)
+        if viewer.atlas is not None:
+            with st.expander("All maps of this release, side by side", icon=":material/grid_view:"):
+                atlas_view.side_by_side(viewer, "viewer_all")
         others_beside(viewer, product, threshold, rounds)
     for tab, each in zip(together, added, strict=True):
         with tab:
@@ -93,7 +100,8 @@ else:
             ]
         )
     with label:
-        embedded_label(viewer)
+        of_all = viewer.atlas is not None and st.toggle("Of all maps together", key="viewer_whole_label")
+        embedded_label(viewer, whole=of_all)
     with paper:
         st.caption(plain(f"Credits are {PUBLISHERS}."))
         for text in statement["attribution"] or ["No attribution is asked for."]:

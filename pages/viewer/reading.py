@@ -6,7 +6,6 @@ import logging
 from html import escape
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from geo.context.surroundings import around
 from geo.region import MAX_BYTES
@@ -29,6 +28,7 @@ from hexcursion.bundle.published.view import Viewer, question_words
 from hexcursion.bundle.signature import operators_signers
 from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
+from pages.shared.server.undocumented import UploadedFile
 from pages.shared.session import side_jobs, workspace
 from pages.shared.session.previews import area_shares, record_density
 from pages.shared.subprocess_job import READER_SECONDS, in_background
@@ -49,9 +49,6 @@ def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
         st.markdown(plain(answer(shown, lies)))
         with st.container(key="brief"):
             st.markdown(plain(in_brief(statement, shown)))
-        st.caption(plain(f"{words.covered(statement)} {place(viewer.domain, places)}"))
-        signed(viewer)
-        st.caption(plain(f"The title and the name of the value are {words.PUBLISHERS}."))
 
 
 def signed(viewer: Viewer) -> None:
@@ -72,7 +69,10 @@ def facts(viewer: Viewer) -> None:
     statement = viewer.bundle.statement
     surest = belief_of(statement)
     with st.container(key="facts", gap="small"):
-        for number, fact in enumerate(three_facts(statement, viewer.bundle.published)):
+        three = three_facts(statement, viewer.bundle.published)
+        for number, fact in enumerate(three):
+            if number == 2 and not fact.warning:  # what the map is not is in the fold
+                continue
             with st.container(key=f"fact-{number}", border=True, gap="xxsmall"):
                 st.caption(plain(fact.about))
                 icon = ":material/warning: " if fact.warning else ""
@@ -81,21 +81,26 @@ def facts(viewer: Viewer) -> None:
                     st.html(belief_html(surest))
                 if fact.warning:
                     st.markdown(plain(fact.text))
-        texts = [fact for fact in three_facts(statement, viewer.bundle.published) if not fact.warning]
         with st.expander("More about this", icon=":material/info:"):
-            for fact in texts:
-                st.markdown(f"**{plain(fact.about)}.** {plain(fact.text)}")
+            places = around(viewer.domain).places
+            st.markdown(plain(f"{words.covered(statement)} {place(viewer.domain, places)}"))
+            for number, fact in enumerate(three):
+                if not fact.warning:
+                    lead = f"{fact.lead}. " if number == 2 else ""
+                    st.markdown(f"**{plain(fact.about)}.** {plain(lead + fact.text)}")
+            st.caption(plain(f"The title and the name of the value are {words.PUBLISHERS}."))
+        signed(viewer)
 
 
 def belief_html(surest: float) -> str:
     """Return a bar from impossible to certain, a guess before and after the release, of boxes: `st.html`
     drops SVG."""
-    text = f"at most {escape(words.share(surest))}"
+    text = f"at most {escape(words.even_odds(surest))}"
     wide = min(50.0, 100.0 * surest - 50.0)
     return (
-        f'<div class="belief" role="img" aria-label="50 % before, {text} after">'
+        f'<div class="belief" role="img" aria-label="50:50 before, {text} after">'
         f'<div class="track"><div class="before"></div><div class="after" style="width: {wide:.1f}%">'
-        f'</div></div><div class="words"><div>before: 50 %</div><div>{text}</div></div></div>'
+        f"</div></div></div>"
     )
 
 
@@ -106,16 +111,16 @@ def largest(viewer: Viewer) -> None:
     if not regions:
         return
     side = f"{'likely ' if shown.graded else ''}{words.side_words(shown.direction)}"
-    st.header(plain(f"Largest regions {side} the threshold"), anchor=False)
-    st.container(key="largest").table(
-        {
-            "Where on the map": [plain(region.where) for region in regions],
-            "Hexagons": [f"{region.cells:,}" for region in regions],
-            "Area": [plain(region.size) for region in regions],
-        },
-        hide_index=True,
-        border="horizontal",
-    )
+    with st.expander(plain(f"Largest regions {side} the threshold"), icon=":material/format_list_numbered:"):
+        st.container(key="largest").table(
+            {
+                "Where on the map": [plain(region.where) for region in regions],
+                "Hexagons": [f"{region.cells:,}" for region in regions],
+                "Area": [plain(region.size) for region in regions],
+            },
+            hide_index=True,
+            border="horizontal",
+        )
 
 
 AREAS: side_jobs.SideJobName = "areas"

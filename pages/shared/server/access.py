@@ -20,9 +20,11 @@ _LOG = logging.getLogger(__name__)
 
 
 class _Process:
-    """What this process was started with; None under a test harness, which starts no server."""
+    """What this process was started with; None under a test harness, which starts no server. `without`: the
+    secrets for which Streamlit last found no file."""
 
     started: Access | None = None
+    without: object = None
 
 
 def granted() -> Access:
@@ -89,18 +91,26 @@ def curator_address() -> str:
 
 
 def _person() -> dict[str, Any]:
-    """What the identity provider says about the person at the other end."""
+    """What the identity provider says about the person at the other end; nothing without sign-in."""
+    if not granted().sign_in:
+        return {}
     facts = {name: st.user.get(name) for name in ("email", "email_verified", "name")}
-    return {**facts, "is_logged_in": st.user.is_logged_in is True} if granted().sign_in else {}
+    return {**facts, "is_logged_in": st.user.is_logged_in is True}
 
 
 def _secrets() -> Secrets:
-    """The operator's secrets as Streamlit read them; files that exist but cannot be read are a fault."""
+    """The operator's secrets as Streamlit read them; files that exist but cannot be read are a fault.
+
+    While no file exists Streamlit is not asked again: it looks for them below one lock, on which the threads
+    of all readers wait, and a screen asks a dozen times."""
+    existing = [path for path in st.get_option("secrets.files") if os.path.lexists(path)]
+    if not existing and st.secrets is _Process.without:
+        return Secrets()
     try:
         return Secrets(st.secrets.to_dict())
     except StreamlitSecretNotFoundError as error:
-        existing = [path for path in st.get_option("secrets.files") if os.path.lexists(path)]
         if not existing:
+            _Process.without = st.secrets
             return Secrets()
         parsed = error.__cause__ or "it is neither a .toml file nor a folder of secrets."
         return Secrets(fault=f"{Path(existing[0]).name}: {parsed}")

@@ -18,12 +18,12 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse
 from starlette.routing import Route
 from streamlit import config
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from geo.basemap import SUFFIX, read_basemap
 from geo.maps.layers import BASEMAP_HOST
 from hexcursion.bundle.published.readings import of_each
 from pages.shared.server.access_rules import is_loopback
+from pages.shared.server.undocumented import ForwardMsg
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

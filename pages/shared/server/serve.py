@@ -18,13 +18,8 @@ import click
 import pyarrow as pa
 import streamlit
 from starlette.middleware import Middleware
-from streamlit import config, runtime
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.state import SessionState
+from streamlit import config
 from streamlit.starlette import App
-from streamlit.web import bootstrap, cli
 from uvicorn.protocols.websockets import websockets_sansio_impl
 from websockets.server import ServerProtocol
 
@@ -45,6 +40,17 @@ from pages.shared.server.middleware import (
     Send,
     security_headers,
 )
+from pages.shared.server.undocumented import (
+    ForwardMsg,
+    SessionState,
+    bootstrap,
+    clear_state,
+    cli,
+    close_session,
+    session_of_script,
+    session_state,
+    use_navigation_only,
+)
 from pages.shared.server.upload_places import Places, bounds_of
 from pages.shared.uploads import sweep_uploads
 
@@ -55,7 +61,7 @@ FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 
 def running() -> bool:
     """Whether the script is being run by a Streamlit server (or by its test harness) already."""
-    return get_script_run_ctx(suppress_warning=True) is not None
+    return session_of_script() is not None
 
 
 def start(script: str, arguments: list[str]) -> None:
@@ -93,7 +99,7 @@ def around(script: str) -> dict[str, Any]:
         sys.exit(f"Hexcursion does not start. {SIGNERS_VARIABLE}: {error}")
     # Until a script first calls `st.navigation`, Streamlit takes a folder `pages/` beside it for its older
     # page discovery and answers the first deep link after a start with "Page not found".
-    PagesManager.uses_pages_directory = False
+    use_navigation_only()
     config.set_option("server.allowedHosts", list(granted.hosts))  # what Streamlit itself checks
     websockets_sansio_impl.ServerProtocol = Brief  # type: ignore[attr-defined]
     connections = Connections(IdleSessions(60.0 * granted.idle_minutes))
@@ -230,10 +236,9 @@ class Connections:
         """Note a connection; setting `end` ends it."""
         self._ends[session] = end
         self.idle.heard(session)
-        if runtime.exists():
-            known = runtime.get_instance().get_app_session(session)
-            if known is not None:
-                self._states[session] = known.session_state
+        state = session_state(session)
+        if state is not None:
+            self._states[session] = state
 
     def closed(self, session: str, end: asyncio.Event) -> None:
         """Note that a connection ended; a newer one of the same session stays."""
@@ -254,7 +259,7 @@ class Connections:
                     end.set()
 
     def _free_in_runtime(self, session: str) -> None:
-        runtime.get_instance().close_session(session)
+        close_session(session)
         state = self._states.pop(session, None)
         if state is not None:
             forget(state)
@@ -265,8 +270,7 @@ def forget(state: SessionState) -> None:
 
     Closing the session is not enough: Streamlit's loop remembers the last session it served, and the names
     of the last script that ran stay in `__main__` until another one runs."""
-    state.clear()
-    state._new_widget_state.widget_metadata.clear()  # what buttons would call, and with what
+    clear_state(state)
     sys.modules["__main__"] = types.ModuleType("__main__")
     gc.collect()  # what refers to itself
     give_back()

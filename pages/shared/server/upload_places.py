@@ -11,21 +11,23 @@ import os
 from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
-from streamlit import runtime
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.Common_pb2 import FileURLs, FileURLsRequest
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from hexcursion.bundle.layout import MEGABYTE
 from hexcursion.estimates.model import memory_limit
 from pages.shared.server.access_rules import Locked, Mode
 from pages.shared.server.middleware import Application, Message, Receive, Scope, Send
+from pages.shared.server.undocumented import (
+    BackMsg,
+    FileURLsRequest,
+    ForwardMsg,
+    Uploads,
+    is_active,
+    widget_types,
+)
 
 VARIABLE = "HEXCURSION_UPLOADS_MB"
 """Environment variable: megabytes of uploads that a server holds, of all its sessions together."""
@@ -39,6 +41,7 @@ VIEWER_SESSION = 100 * MEGABYTE  # a zipped bundle, with room to spare
 FULL = "The uploads of this visit take too much room: remove a file, or reload the page, and try again."
 ALL_FULL = "The server holds as many uploads as it can: try again in a few minutes."
 NO_PLACE = "No upload widget of this visit has such a place: reload the page, and choose the file again."
+UPLOADS = Uploads()
 NO_LENGTH = "An upload has to say how long it is (Content-Length)."
 
 
@@ -71,20 +74,13 @@ def answered(session: str, request: FileURLsRequest) -> bytes:
     """What Streamlit answers to an upload widget: a fresh place for each of its files."""
     message = ForwardMsg()
     message.file_urls_response.response_id = request.request_id
-    for place in runtime.get_instance().uploaded_file_mgr.get_upload_urls(session, request.file_names):
-        message.file_urls_response.file_urls.append(
-            FileURLs(file_id=place.file_id, upload_url=place.upload_url, delete_url=place.delete_url)
-        )
+    message.file_urls_response.file_urls.extend(UPLOADS.places(session, request.file_names))
     return bytes(message.SerializeToString())
 
 
 def has_uploader(session: str) -> bool:
     """Whether a screen of this session ever showed an upload widget."""
-    known = runtime.get_instance().get_app_session(session)
-    if known is None:
-        return False
-    shown = list(known.session_state._new_widget_state.widget_metadata.values())
-    return any(each.value_type == "file_uploader_state_value" for each in shown)
+    return "file_uploader_state_value" in widget_types(session)
 
 
 class Places:
@@ -143,8 +139,7 @@ class Places:
 
     def _hand_out(self, answer: ForwardMsg) -> None:
         """Note the places that a browser is told, and forget those of sessions that have ended."""
-        active = runtime.get_instance().is_active_session
-        self._places = {session: places for session, places in self._places.items() if active(session)}
+        self._places = {session: places for session, places in self._places.items() if is_active(session)}
         for place in answer.file_urls_response.file_urls:
             session, name = place.upload_url.split("/")[-2:]
             self._places.setdefault(session, deque(maxlen=MOST_PLACES)).append(name)
@@ -179,33 +174,18 @@ class Places:
         finally:
             self._arriving[session] -= arrived
             self._arriving = +self._arriving  # only sessions with bytes under way are kept
-            for file in _manager().get_files(session, [name]):
-                if len(file.name) + len(file.type) > BESIDE:
-                    _manager().remove_file(session, name)
-            _forget_gone()  # Streamlit asks for the session before the bytes, and not again after them
+            UPLOADS.remove_talkative(session, name, BESIDE)
+            # Streamlit asks for the session before the bytes, and not again after them.
+            UPLOADS.forget_ended()
 
     def _lacking(self, session: str, name: str, more: int) -> tuple[int, str] | None:
         """Why so many more bytes are not taken, None where there is room; a file may be put anew."""
-        manager = _manager()
-        files = {
-            each: len(file.data) + BESIDE for each, file in manager.file_storage.get(session, {}).items()
-        }
+        files = {place: size + BESIDE for place, size in UPLOADS.sizes(session).items()}
         replaced = files.pop(name, 0)
         if sum(files.values()) + self._arriving[session] + more + BESIDE > self.bounds.session:
             return 413, FULL
-        held = manager._total_bytes + BESIDE * manager._file_count - replaced
+        size, number = UPLOADS.together
+        held = size + BESIDE * number - replaced
         if held + self._arriving.total() + more + BESIDE > self.bounds.together:
             return 503, ALL_FULL
         return None
-
-
-def _forget_gone() -> None:
-    """Remove the files of sessions that ended, such as one that was closed while its file was arriving."""
-    known = runtime.get_instance()._session_mgr.get_session_info  # one that waits for its browser too
-    for session in [each for each in _manager().file_storage if known(each) is None]:
-        _manager().remove_session_files(session)
-
-
-def _manager() -> MemoryUploadedFileManager:
-    """What holds the files of all sessions."""
-    return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)

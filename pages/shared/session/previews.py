@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from data_loaders import ColumnGuess, DataError, Observations, guess_columns
 from data_loaders.columns.specification import Written
 from data_loaders.observations import Kind
+from dpgp_core.errors import HexcursionError
 from dpgp_core.numbers import significant
 from geo import (
     Domain,
-    DomainError,
     GeoError,
     exchanged,
     looks_swapped,
@@ -38,7 +38,16 @@ from hexcursion.bundle.published.view import Viewer, answers_from, area_answers
 from hexcursion.bundle.read import Bundle
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import COARSEST, FINEST, Proposal, propose
-from hexcursion.project.area import document_of, fill_box, fill_region, load_layers
+from hexcursion.project import model
+from hexcursion.project.area import (
+    document_of,
+    fill_box,
+    fill_region,
+    load_layers,
+    region_named,
+    share_inside,
+)
+from hexcursion.project.atlas import joined, refuse_column
 from hexcursion.project.load import load_source
 from hexcursion.settings.data_settings import SourceSettings
 
@@ -84,6 +93,19 @@ def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> 
         return seen
     quantiles = np.quantile(observations.value, np.linspace(0.0, 1.0, QUANTILES + 1))
     return replace(seen, quantiles=tuple(quantiles.tolist()))
+
+
+@as_workflow_errors()
+def missing_shares(source: SourceSettings, units: Mapping[str, str]) -> dict[str, float]:
+    """The share of rows without a value of each column, in [0, 1], for the curator's eyes only; `units` are
+    those of all columns. `WorkflowError` for a column that cannot be released with the others."""
+    parts = [
+        load_source(replace(source, value=name, equal_rows="each"), unit)[0] for name, unit in units.items()
+    ]
+    _, value = joined(parts)
+    for name, column in zip(units, value.T, strict=True):
+        refuse_column(name, column)
+    return dict(zip(units, np.isnan(value).mean(axis=0).tolist(), strict=True))
 
 
 @as_workflow_errors()
@@ -210,6 +232,7 @@ class DomainFacts:
     spacing: str
     inside: str
     basis: str
+    many_outside: bool = False  # more than may lie outside without a question
 
 
 def is_doubtful(bbox: Box) -> bool:
@@ -221,11 +244,12 @@ def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
     """What a screen says about a domain; the last fact is for the curator's eyes."""
     # Centres of a regular hexagonal lattice at distance d leave each cell the area d^2 sqrt(3)/2.
     area = domain.spacing**2 * np.sqrt(3.0) / 2.0
-    inside, basis = "–", "Of the places of the private rows."
+    inside, basis, many = "–", "Of the places of the private rows.", False
     if preview is not None and preview.places:
         lon, lat = np.array(preview.places).T
         found, looked = int((domain.locate(lon, lat) >= 0).sum()), len(preview.places)
         inside = f"{found:,} of {preview.size:,}"
+        many = looked - found > model.MOST_DROPPED * looked
         if looked < preview.size:
             inside = f"about {100 * found / looked:.0f} %"
             basis = (
@@ -237,17 +261,24 @@ def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
         f"{significant(domain.spacing, 2)} m",
         inside,
         basis,
+        many,
     )
 
 
-def proposal_of(domain: Domain, records: int | None, reference: Preview | None = None) -> Proposal | None:
+@as_workflow_errors()
+def shape_of(*named: Any) -> Any:
+    """Return the outline of an area, WGS 84 degrees, named as `region_named` takes it; `WorkflowError` if it
+    cannot be read."""
+    return region_named(*named).shape
+
+
+def proposal_of(shape: Any, records: int | None, reference: Preview | None = None) -> Proposal | None:
     """The resolution that suits an area and a stated number of records, without one as many as a public
     reference has there; None where no screen offers it."""
     if records is None and reference is not None and reference.places:
         lon, lat = np.array(reference.places).T
-        share = float((domain.locate(lon, lat) >= 0).mean())
-        records = round(share * reference.size) or None
-    found = propose(domain.region, records)
+        records = round(share_inside(shape, lon, lat) * reference.size) or None
+    found = propose(shape, records)
     return found if COARSEST <= found.resolution <= FINEST else None
 
 
@@ -256,7 +287,7 @@ def columns_of(path: str) -> dict[str, tuple[str, ...]]:
     try:
         document = document_of(path)
         return {column: part_names(document, column) for column in part_columns(document)[:MOST_PART_COLUMNS]}
-    except (DomainError, DataError):
+    except HexcursionError:
         return {}  # said where the area is filled
 
 

@@ -11,14 +11,15 @@ from typing import Any
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
-from hexcursion.settings import ReleaseSettings, SourceSettings, field, settings_from_toml, settings_to_toml
+from hexcursion.settings import ReleaseSettings, SourceSettings, field
+from hexcursion.settings.atlas import Settings, any_from_toml, any_to_toml
 from hexcursion.words import quantity
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace
 from pages.shared.uploads import PrivateFolder
 
 
-def portable_settings(settings: ReleaseSettings, folder: PrivateFolder) -> str:
+def portable_settings(settings: Settings, folder: PrivateFolder) -> str:
     """Return the settings as TOML, an upload under its bare name: its copy here ends with the session.
     `WorkflowError` where two uploads of one name could not be told apart."""
     names: dict[str, str] = {}
@@ -33,10 +34,10 @@ def portable_settings(settings: ReleaseSettings, folder: PrivateFolder) -> str:
             )
         return name
 
-    return settings_to_toml(_renamed(settings, bare))
+    return any_to_toml(_each(settings, bare))
 
 
-def settings_with_files(text: str, uploads: Mapping[str, str]) -> ReleaseSettings:
+def settings_with_files(text: str, uploads: Mapping[str, str]) -> Settings:
     """Return settings from TOML, a bare file name standing for the upload of that name (name -> path here).
     `WorkflowError` says which file is to be uploaded with them."""
 
@@ -48,7 +49,14 @@ def settings_with_files(text: str, uploads: Mapping[str, str]) -> ReleaseSetting
             raise WorkflowError(f"These settings belong to a file {path!r}: upload it together with them.")
         return path
 
-    return _renamed(settings_from_toml(text), found)
+    return _each(any_from_toml(text), found)
+
+
+def _each(settings: Settings, name: Callable[[str], str]) -> Settings:
+    """The same with other names of files, of every column."""
+    if isinstance(settings, ReleaseSettings):
+        return _renamed(settings, name)
+    return replace(settings, layers=tuple(_renamed(layer, name) for layer in settings.layers))
 
 
 def source_words(source: SourceSettings, folder: PrivateFolder) -> str:
@@ -71,7 +79,7 @@ def source_words(source: SourceSettings, folder: PrivateFolder) -> str:
             parts.append(f"missing values {', '.join(source.missing)}")
         if source.place_sd is not None:
             parts.append(f"places uncertain by {source.place_sd}")
-        parts.extend(f"rows where {name} is {entry}" for name, entry in source.where)
+        parts.extend(f"rows where {name} is {' or '.join(listed)}" for name, listed in source.filters.items())
     return "; ".join(parts)
 
 
@@ -92,7 +100,7 @@ def _renamed(settings: ReleaseSettings, name: Callable[[str], str]) -> ReleaseSe
     )
 
 
-def offer(work: Workspace, settings: ReleaseSettings, label: Markdown) -> None:
+def offer(work: Workspace, settings: Settings, label: Markdown) -> None:
     """A button that gives the file, or the sentence why it cannot be written."""
     try:
         text = portable_settings(settings, work.folder)
@@ -115,7 +123,7 @@ def offer(work: Workspace, settings: ReleaseSettings, label: Markdown) -> None:
 def offer_choices(work: Workspace) -> None:
     """The same for the choices made so far, once they are complete."""
     try:
-        settings = work.settings()
+        settings = work.asked()
     except WorkflowError:
         return
     offer(work, settings, "Save these choices")

@@ -15,6 +15,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import duration
 from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease
+from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.settings.model import ReleaseSettings
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace
@@ -61,9 +62,12 @@ SideJobName = Literal[
     "study",
     "own_audit",
     "curve",
+    "beside",
+    "prior_noise",
+    "atlas",
 ]
 UNASKED: tuple[SideJobName, ...] = ("remedies", "curve")  # these give way to whatever a person asks for
-PLAIN = (str, int, float, Design, ReleaseSettings)
+PLAIN = (str, int, float, Design, ReleaseSettings, AtlasSettings)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -15,17 +16,15 @@ from dpgp_core.noise import random_name
 from geo import Domain
 from geo.context.own_layers import OwnLayer
 from hexcursion import words
-from hexcursion.bundle.published.view import Viewer
 from hexcursion.errors import WorkflowError
-from hexcursion.project.baseline import Baseline
 from hexcursion.project.example import is_example
 from hexcursion.project.model import Project
-from hexcursion.releasing.release_guard import objections
-from hexcursion.search.choice import Choice
-from hexcursion.search.task import Scored
 from hexcursion.search.tuning import Tuned
+from hexcursion.settings.atlas import OWN, AtlasChoices, AtlasSettings, Settings, several
 from hexcursion.settings.data_settings import SourceSettings
+from hexcursion.settings.derived import Derived
 from hexcursion.settings.model import ReleaseSettings
+from pages.shared.session.found import Explored, Found
 from pages.shared.session.previews import Box, Preview, Stray, stray
 from pages.shared.shipped import is_shipped
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
@@ -39,32 +38,6 @@ UNREAD = (
     "The files or choices above have changed since the data were read: press 'Read the data' to use them."
 )
 NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
-
-
-@dataclass(frozen=True)
-class Found:
-    """A finished search: the loaded project, what was found, and the design that is to be released; `scored`
-    says what that costs and achieves, None for the search's own."""
-
-    project: Project
-    tuned: Tuned
-    choice: Choice
-    scored: Scored | None = None
-
-    @property
-    def against(self) -> tuple[str, ...]:
-        """Why its map is not expected to be worth releasing, a clause each; see `objections`."""
-        choice, threshold = self.choice, self.project.settings.threshold
-        return objections(choice.expected, choice.yardsticks, choice.level(threshold))
-
-
-@dataclass(frozen=True)
-class Explored:
-    """A release being explored; the baseline and today's practice, by its rule, are the curator's only."""
-
-    viewer: Viewer
-    baseline: Baseline
-    practice: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -86,6 +59,11 @@ class Workspace:
     session: str = field(default_factory=random_name)
     # Settings made so far, under the names of `ReleaseSettings`
     choices: dict[str, Any] = field(default_factory=dict)
+    # Of an atlas what each column has for itself, by name, as `OWN` calls it; `choices` repeats the first
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)
+    atlas: AtlasChoices = field(default_factory=AtlasChoices)
+    derived: tuple[Derived, ...] = ()  # layers that follow from others, from a settings file
+    missing: dict[str, float] = field(default_factory=dict, repr=False)  # share of values, curator only
     folder: PrivateFolder = field(default_factory=PrivateFolder)
     uploads: dict[str, str] = field(default_factory=dict)  # which file stands in which upload widget
     private: Preview | None = None  # for the curator's eyes, as `reference`
@@ -179,6 +157,44 @@ class Workspace:
             raise WorkflowError(f"The threshold is missing: give it {where}under The question.")
         return ReleaseSettings(**self.choices)
 
+    def asked(self, here: Screen | None = None) -> Settings:
+        """All choices as one valid value, of one column or of several; `WorkflowError` as `settings`."""
+        if self.unsaid:
+            raise WorkflowError(
+                f"Say on the step {DATA.title} for {words.listed(self.unsaid)}: the threshold, a usual "
+                "value, and how far most lie from it."
+            )
+        settings = self.settings(here)
+        return several(settings, self.columns, self.atlas, self.derived) if self.columns else settings
+
+    def choose_column(self, name: str, **own: Any) -> None:
+        """Make choices of one column of an atlas; what is None is not chosen yet."""
+        self.columns[name] = {key: value for key, value in own.items() if value is not None}
+        if name == next(iter(self.columns)):
+            for key in OWN:
+                self.choices.pop(key, None)
+            self.choices.update(self.columns[name])
+
+    def called(self, column: str) -> str:
+        """What a column of an atlas is called, in words."""
+        return str(self.columns[column].get("value_name") or column)
+
+    @property
+    def unsaid(self) -> list[str]:
+        """The columns of an atlas of which threshold or scale are still to be said, in words."""
+        needed = {"threshold", "centre", "clip"}
+        return [self.called(name) for name, own in self.columns.items() if not needed <= own.keys()]
+
+    def leave_out(self, names: Collection[str]) -> None:
+        """Plan the atlas without some columns; a single one that remains is planned alone."""
+        self.columns = {name: own for name, own in self.columns.items() if name not in names}
+        self.derived = tuple(each for each in self.derived if not set(each.of) & set(names))
+        first = next(iter(self.columns))
+        self.choose(data=replace(self.choices["data"], value=first))
+        self.choose_column(first, **self.columns[first])
+        if len(self.columns) == 1:
+            self.columns = {}
+
     def renewed(self) -> Workspace:
         """An empty workspace that holds the same uploads."""
         return Workspace(
@@ -216,6 +232,7 @@ class Workspace:
             "records_per_owner",
             "places_public",
             "records_about",
+            "accept_dropped",
             *named,
         }
         drop |= (
@@ -235,8 +252,12 @@ class Workspace:
         self.choices = {**kept, **self.choices}
         self.domain, self.asked_domain, self.layers = other.domain, other.asked_domain, other.layers
 
-    def adopt(self, settings: ReleaseSettings) -> None:
+    def adopt(self, settings: Settings) -> None:
         """Take every choice from settings; a basemap stays where they name none."""
+        if isinstance(settings, AtlasSettings):
+            self.adopt(settings.shared)
+            self.columns, self.atlas, self.derived = settings.own, settings.choices, settings.derived
+            return
         kept = self.choices.get("basemap")
         self.choices = {item.name: getattr(settings, item.name) for item in fields(settings)}
         self.choices["basemap"] = settings.basemap or kept
@@ -249,7 +270,7 @@ class Workspace:
     def fits(self) -> bool:
         """Whether the search result at hand answers the settings as they stand now."""
         try:
-            return self.found is not None and self.settings() == self.found.project.settings
+            return self.found is not None and self.asked() == self.found.settings
         except WorkflowError:
             return False
 
@@ -302,7 +323,9 @@ class Workspace:
         """Draw public layers over the map and publish them with it; the design stays."""
         self.layers = layers
         self.choose(**changes)
-        if self.found is not None:
+        if self.found is not None and self.found.atlas is not None:
+            self.found = None  # every column holds them: it is planned anew
+        elif self.found is not None:
             settings = self.found.project.settings.with_changes(**changes)
             project = replace(self.found.project, settings=settings, layers=layers)
             self.found = replace(self.found, project=project)
@@ -315,8 +338,7 @@ class Workspace:
     def restate(self, **changes: Any) -> None:
         """Change what is said of the design that was found, such as its title; the design stays."""
         if self.found is not None:
-            settings = self.found.project.settings.with_changes(**changes)
-            self.found = replace(self.found, project=replace(self.found.project, settings=settings))
+            self.found = self.found.restated(**changes)
             self.choose(**changes)
 
     def ends_with(self, job: Job[Any]) -> None:

@@ -1,0 +1,96 @@
+"""Ask what each of several columns is, where its threshold lies and what is usual: all of it is public."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import streamlit as st
+
+from hexcursion.settings.names import Direction
+from hexcursion.words import listed, side_words
+from pages.privacy.question import DIFFER, scale_fields
+from pages.shared import panels
+from pages.shared.glossary import tip
+from pages.shared.plain_text import plain
+from pages.shared.session.workspace import Workspace
+
+
+def ask(work: Workspace) -> None:
+    """One column at a time, chosen above its fields; below what is still to be said of which."""
+    st.header("Each value", anchor=False)
+    st.caption("All of this is printed on the release: say what anybody knows, not what these data show.")
+    names = list(work.columns)
+    name = panels.ask_column("Value", names, work.called, **work.keyed("column"))
+    own = work.columns[name]
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    called = first.text_input(
+        "What it is, in words", value=own.get("value_name", ""), **_kept(work, "name", name)
+    )
+    unit = second.text_input("Its unit", value=own.get("value_unit", ""), **_kept(work, "unit", name))
+    factors = third.selectbox(
+        "Values differ by",
+        list(DIFFER),
+        index=int(own.get("transform") == "log"),
+        format_func=DIFFER.__getitem__,
+        help="Factors suit prices, incomes and concentrations: all above 0, a few very high.",
+        **_kept(work, "factors", name),
+    )
+    said = f" ({plain(unit.strip())})" if unit.strip() else ""
+    side, limit, middle, far = st.columns(4, vertical_alignment="bottom")
+    sides = list(get_args(Direction))
+    direction = side.selectbox(
+        "Where is it …",
+        sides,
+        index=sides.index(own.get("direction", "above")),
+        format_func=side_words,
+        **_kept(work, "direction", name),
+    )
+    threshold = limit.number_input(
+        f"the threshold{said}",
+        value=own.get("threshold"),
+        format="%g",
+        help=tip("threshold"),
+        **_kept(work, "threshold", name),
+    )
+    keys = _kept(work, f"usual_{factors}", name), _kept(work, f"spread_{factors}", name)
+    centre, clip = scale_fields((middle, far), own, factors, said, keys)
+    work.choose_column(
+        name,
+        value_name=called.strip(),
+        value_unit=unit.strip(),
+        transform="log" if factors else own.get("transform") and "identity",
+        direction=direction,
+        threshold=threshold,
+        centre=centre,
+        clip=clip,
+    )
+    _gaps(work)
+    if unsaid := work.unsaid:
+        st.caption(
+            f":material/info: {plain(listed(unsaid))}: threshold, usual value and how far most lie from it "
+            "are still to be said."
+        )
+
+
+def _kept(work: Workspace, name: str, column: str) -> dict[str, Any]:
+    """The arguments of a widget about a column of these data."""
+    return work.keyed(f"column_{name}_{column}")
+
+
+def _gaps(work: Workspace) -> None:
+    """Whether values may be missing, beside how many are: the answer is public, the numbers are not."""
+    lacking = {name: share for name, share in work.missing.items() if share > 0}
+    gaps = st.checkbox(
+        "Values may be missing",
+        value=work.atlas.gaps,
+        help="The records that have each value are then counted apart, and a record with few values may "
+        "weigh less. The release says so.",
+        **work.keyed("gaps"),
+    )
+    work.atlas = replace(work.atlas, gaps=gaps)
+    if lacking:
+        text = "; ".join(f"{work.called(name)} {100 * share:.1f} %" for name, share in lacking.items())
+        st.caption(f":material/lock: For you only: without a value are {plain(text)} of the rows.")
+    elif work.missing:
+        st.caption(":material/lock: For you only: no value is missing.")
