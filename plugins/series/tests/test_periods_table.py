@@ -10,7 +10,7 @@ import pytest
 
 from dpgp_core.accounting.gaussian import allowed_mu, gaussian_epsilon
 from hexcursion.cli.main import build_parser
-from hexcursion_series.periods import _told, period_lines, run_periods
+from hexcursion_series.periods import _agreement, period_lines, run_periods
 from tests.hexcursion.cli.test_periods import planned
 
 
@@ -41,7 +41,7 @@ def test_the_agreement_of_a_part_is_that_of_its_best_design() -> None:
 
     points = [point(1.0, 0.61), point(1.0, 0.72), point(2.155, 0.83)]
     tuned: Any = SimpleNamespace(result=SimpleNamespace(frontier=points))
-    assert [_told(tuned, epsilon) for epsilon in (1.0, 2.155, 3.0)] == ["0.72", "0.83", "not known"]
+    assert [_agreement(tuned, epsilon) for epsilon in (1.0, 2.155, 3.0)] == ["0.72", "0.83", "not known"]
 
 
 def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:

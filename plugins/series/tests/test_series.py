@@ -30,7 +30,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger.overlap import PeriodsShared
 from hexcursion.project.response import ResponseScale
 from hexcursion.settings.privacy_settings import Scope
-from hexcursion_series.files import _end, _lead, series_files, write_series
+from hexcursion_series.files import series_files, write_series
 from hexcursion_series.report import (
     EXPLAINED,
     SHARED,
@@ -39,6 +39,7 @@ from hexcursion_series.report import (
     promise_of,
     steps_of,
 )
+from hexcursion_series.series_page import _end, _lead
 from hexcursion_series.together import Series, classes_of, read_together, time_of
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.spectral_samples import spectral_release
@@ -132,7 +133,7 @@ def test_without_a_ledger_both_cases_are_stated(series: Series) -> None:
     said = " ".join(promise.sentences)
     assert "no ledger was asked, so it is not known whether one is in several" in said
     assert "Somebody with one sale in each of the 3 periods: epsilon 20.13 at" in said
-    assert "all releases together, and a 50:50 guess is right at most 95.9 % of the time." in said
+    assert "all releases together, and a 50:50 guess becomes at most 96:4." in said
 
 
 def test_of_owners_the_owner_is_spoken_of(series: Series) -> None:

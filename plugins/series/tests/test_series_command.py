@@ -45,13 +45,15 @@ def test_a_series_is_read_written_and_said(
     monkeypatch.setattr(COMMAND, "periods_said", lambda series: ["Two periods."])
     monkeypatch.setattr(COMMAND, "steps_of", lambda series: [SimpleNamespace(sentence="It rose.")])
     monkeypatch.setattr(COMMAND, "notes_of", lambda series: ["A note."])
-    more = ["--threshold", "3", "--by", ".05", "--times", "1", "2", "--ledger", "l"]
+    more = ["--threshold", "3", "--by", ".05", "--times", "1", "2", "--ledger", "l", "--layer", "pm"]
+    usual = {"threshold": None, "by": 0.0, "times": None, "layer": None, "ledger": None}
+    asked = {"threshold": 3.0, "by": 0.05, "times": [1.0, 2.0], "layer": "pm", "ledger": "l"}
     for name, given in (("a", []), ("b", more)):
         out = str(tmp_path / name)
         assert COMMAND.run_series(build_parser().parse_args(["series", "x", "y", "--out", out, *given])) == 0
     assert calls == [
-        ("read", (["x", "y"],), {"threshold": None, "by": 0.0, "times": None, "ledger": None}),
-        ("read", (["x", "y"],), {"threshold": 3.0, "by": 0.05, "times": [1.0, 2.0], "ledger": "l"}),
+        ("read", (["x", "y"],), usual),
+        ("read", (["x", "y"],), asked),
     ]
     assert capsys.readouterr().out.splitlines()[:5] == [
         *("  Two periods.", "  It rose.", "  A note.", "  It promises."),
@@ -105,7 +107,7 @@ def test_the_tab_offers_nothing_that_would_be_refused(monkeypatch: pytest.Monkey
         (replace(bundle, sums=None), "holds no"),
     ):
         screen.lines.clear()
-        panel.ask_together(SimpleNamespace(viewer=SimpleNamespace(bundle=given), whole=None))
+        panel.ask_together(SimpleNamespace(viewer=SimpleNamespace(bundle=given, atlas=None), whole=None))
         (line,) = screen.lines
         assert line.startswith("info(")
         assert said in line
@@ -117,7 +119,8 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     own, other = (made(small_domain(), year, 1) for year in ("2017", "2018"))
     statement = {"release": {"id": "hx-2017-1"}}
     opened = SimpleNamespace(
-        viewer=SimpleNamespace(bundle=SimpleNamespace(statement=statement)), whole=lambda: own
+        viewer=SimpleNamespace(bundle=SimpleNamespace(statement=statement), atlas=None),
+        whole=lambda: own,
     )
     monkeypatch.setattr(panel, "stored_bundles", list)
     monkeypatch.setattr(panel, "stored_sums", lambda bundle: None)

@@ -1,7 +1,7 @@
-"""Stays of recorded trips: does a secret cover each one that a plain detector by medians finds?
+"""Stays of recorded trips: does a secret cover each stay that a plain detector by medians finds?
 
-`python -m plugins.traces.studies.stays [FOLDER]`: the folder of GeoLife users, beside the
-checkout unless given.
+`python -m plugins.traces.studies.stays [FOLDER]`: the folder of GeoLife users, by default next to
+the checkout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     print("No random numbers. Stays of ten minutes and more within 100 m, a record every 30 seconds.")
     print("user  trip            records  secrets  stays found  least share hidden")
-    every, least = 0, 1.0
+    total, smallest = 0, 1.0
     for path in sorted(folder.rglob("*.plt")):
         trace = load_traces(path)[0][0]
         thin = trace.thinned(SETTINGS.every)
@@ -32,15 +32,15 @@ def main() -> None:
             secrets = secret_spans(trace, thin, SETTINGS)
         except WorkflowError:  # nothing to hide
             secrets = []
-        found = median_stays(thin.time, on_a_plane(thin)[1], SETTINGS.stops)
-        worst = min((share_hidden(span, secrets) for span in found), default=1.0)
-        every, least = every + len(found), min(least, worst)
+        stays_of_trip = median_stays(thin.time, on_a_plane(thin)[1], SETTINGS.stops)
+        worst = min((share_hidden(span, secrets) for span in stays_of_trip), default=1.0)
+        total, smallest = total + len(stays_of_trip), min(smallest, worst)
         print(
-            f"{path.parts[-3]}   {path.stem}  {thin.size:7d}  {len(secrets):7d}  {len(found):11d}  "
+            f"{path.parts[-3]}   {path.stem}  {thin.size:7d}  {len(secrets):7d}  {len(stays_of_trip):11d}  "
             f"{worst:18.2f}",
             flush=True,
         )
-    print(f"{every} stays; of each at least {least:.0%} is hidden by one secret.")
+    print(f"{total} stays; of each at least {smallest:.0%} is hidden by one secret.")
 
 
 if __name__ == "__main__":

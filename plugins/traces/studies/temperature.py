@@ -2,10 +2,11 @@
 
 Command: `python -m plugins.traces.studies.temperature`.
 
-The paper hides one hour, or two hours 16 apart, of a home's temperature over two days, against an adversary
-who knows that days repeat themselves (the periodic kernel of its appendix 7.4; its figure 2e, f).
-Its ten traces (SML2010) are not at hand. Made here: ten homes with a thermostat, sun, weather and walls of
-their own, no draws of the kernel, so that the adversary is as wrong about them as about real ones.
+The paper hides one hour, or two hours 16 apart, of a home's temperature over two days, from an
+adversary who knows that days are similar (the periodic kernel of its appendix 7.4; its figure 2e,
+f). Its ten traces (SML2010) are not available. This study simulates ten homes with different
+thermostats, sun, weather and walls, not from the kernel, so that the adversary errs about them as
+about real homes.
 """
 
 from __future__ import annotations
@@ -39,19 +40,20 @@ SECRETS = {
 
 
 def made_homes(generator: np.random.Generator) -> np.ndarray:
-    """(HOMES, HOURS) indoor temperatures, degrees: a thermostat for day and night, sun, weather, walls."""
+    """(HOMES, HOURS) indoor temperatures, degrees: a thermostat for day and night, sun, weather,
+    walls."""
     clock = np.arange(HOURS + BURN_IN) % DAY
     homes = np.empty((HOMES, clock.size))
     for home in homes:
         rise, fall = generator.integers(5, 8), generator.integers(21, 24)
-        wanted = np.where((clock >= rise) & (clock < fall), *generator.uniform([19.5, 15.0], [22.0, 18.0]))
+        setpoint = np.where((clock >= rise) & (clock < fall), *generator.uniform([19.5, 15.0], [22.0, 18.0]))
         walls, power, sun = generator.uniform([12.0, 0.15, 0.2], [40.0, 0.5, 0.9])
         weather, indoor = 0.0, 18.0
         for hour, of_day in enumerate(clock):
             weather = 0.9 * weather + 0.8 * generator.standard_normal()
             outdoor = 6.0 - 4.0 * np.cos(2.0 * np.pi * (of_day - 4) / DAY) + weather
             light = max(0.0, np.sin(np.pi * (of_day - 7) / 12.0)) * generator.uniform(0.3, 1.0)
-            indoor += (outdoor - indoor) / walls + sun * light + power * max(0.0, wanted[hour] - indoor)
+            indoor += (outdoor - indoor) / walls + sun * light + power * max(0.0, setpoint[hour] - indoor)
             home[hour] = indoor + 0.05 * generator.standard_normal()
     return homes[:, BURN_IN:]
 
@@ -72,7 +74,7 @@ def noises_for(prior: TracePrior, secret: Secret) -> dict[str, np.ndarray]:
     """Five noise covariances of one trace (sum of variances), in units of the prior's variance."""
     times, budget = np.arange(HOURS), SHARE * HOURS
     covariance = prior.covariance(times)
-    candidates = [one.covariance(times) for one in prior.candidates()]
+    candidates = [candidate.covariance(times) for candidate in prior.candidates()]
     return {
         "the paper's": published_noise(covariance, secret, budget, stabiliser=10.0),
         "exact": best_noise([covariance], [secret], budget, floor=1e-6).noise,
@@ -85,14 +87,15 @@ def noises_for(prior: TracePrior, secret: Secret) -> dict[str, np.ndarray]:
 def attacked(
     traces: np.ndarray, noise: np.ndarray, secret: Secret, generator: np.random.Generator
 ) -> tuple[float, float]:
-    """The adversary's root mean square error about the secret hours, and how often his interval holds."""
+    """The adversary's root mean square error about the secret hours, and the coverage of his
+    interval."""
     covariance = TracePrior(PUBLIC, period=DAY).covariance(np.arange(HOURS)) + ERROR**2 * np.eye(HOURS)
     at = list(secret.records)
     gain = np.linalg.solve(covariance + noise, covariance[:, at]).T
     deviation = np.sqrt(np.diag(covariance[np.ix_(at, at)] - gain @ covariance[:, at]))
     value, vector = np.linalg.eigh(noise)
-    drawn = generator.standard_normal((DRAWS, HOURS)) * np.sqrt(np.maximum(value, 0.0)) @ vector.T
-    wrong = ((traces[:, None] + drawn) @ gain.T - traces[:, None][..., at]).reshape(-1, len(at))
+    draws = generator.standard_normal((DRAWS, HOURS)) * np.sqrt(np.maximum(value, 0.0)) @ vector.T
+    wrong = ((traces[:, None] + draws) @ gain.T - traces[:, None][..., at]).reshape(-1, len(at))
     return float(np.sqrt(np.mean(wrong**2))), float(np.mean(np.abs(wrong) <= deviation))
 
 
@@ -102,7 +105,7 @@ def main() -> int:
     spread = homes.std(axis=1)
     traces = (homes - homes.mean(axis=1, keepdims=True)) / spread[:, None]
     lengths = [fitted_length(trace) for trace in traces]
-    quartiles = ", ".join(f"{each:.2f}" for each in np.quantile(lengths, [0.25, 0.5, 0.75]))
+    quartiles = ", ".join(f"{length:.2f}" for length in np.quantile(lengths, [0.25, 0.5, 0.75]))
     print(f"{HOMES} made homes over {HOURS} hours, each of deviation {spread.mean():.2f} degrees on average.")
     print(
         f"Fitted lengthscales of the periodic kernel, quartiles: {quartiles} (the paper's: 1.04, 1.10, 1.15)."
@@ -117,11 +120,11 @@ def main() -> int:
     prior = TracePrior(PUBLIC, period=DAY)
     for title, secret in SECRETS.items():
         for name, noise in noises_for(prior, secret).items():
-            known = prior.covariance(np.arange(HOURS)) + 1e-9 * np.eye(HOURS)
-            width = interval(known, noise + 1e-9 * np.eye(HOURS), secret)
-            error, held = attacked(traces, noise + 1e-9 * np.eye(HOURS), secret, generator)
-            said = f"{width:.3f} ({width * spread.mean():.2f})"
-            print(f"{title:28} {name:22} {said:>16} {error:7.3f} {100 * held:4.0f} %", flush=True)
+            covariance_of_home = prior.covariance(np.arange(HOURS)) + 1e-9 * np.eye(HOURS)
+            width = interval(covariance_of_home, noise + 1e-9 * np.eye(HOURS), secret)
+            error, coverage = attacked(traces, noise + 1e-9 * np.eye(HOURS), secret, generator)
+            widths = f"{width:.3f} ({width * spread.mean():.2f})"
+            print(f"{title:28} {name:22} {widths:>16} {error:7.3f} {100 * coverage:4.0f} %", flush=True)
     curves = []
     for length in LENGTHS:
         at = TracePrior(float(length), period=DAY)

@@ -1,7 +1,8 @@
-"""Noise for location traces: the paper's figure 2, solve times, long traces, GeoLife's longest stops.
+"""Noise for location traces: the paper's figure 2, solve times, long traces, GeoLife's longest
+stops.
 
-`python -m plugins.traces.studies.traces [FOLDER]`: the folder of GeoLife users, beside the
-checkout unless given.
+`python -m plugins.traces.studies.traces [FOLDER]`: the folder of GeoLife users, by default next to
+the checkout.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ def solve_times() -> None:
         base = 0.0
         for n in (50, 100, 200):
             secrets = [Secret((n * (k + 1) // (many + 1),)) for k in range(many)]
-            covariances = [one.covariance(np.arange(n)) for one in TracePrior(6.0).candidates()]
+            covariances = [prior.covariance(np.arange(n)) for prior in TracePrior(6.0).candidates()]
             begun = time.process_time()
-            found = best_noise(covariances, secrets, 0.02 * n)
+            design = best_noise(covariances, secrets, 0.02 * n)
             spent = time.process_time() - begun
             base = base or spent
             print(
-                f"{n:7d}  {many:7d}  {spent:5.1f}  {spent / base:16.1f}  {found.worst:10.3f}"
-                f"  {found.gap:10.1e}",
+                f"{n:7d}  {many:7d}  {spent:5.1f}  {spent / base:16.1f}  {design.worst:10.3f}"
+                f"  {design.gap:10.1e}",
                 flush=True,
             )
 
@@ -65,7 +66,8 @@ def solve_times() -> None:
 def figure_2() -> None:
     """The paper's figure 2: the adversary's interval, prior variance 1, 0.02 of noise per record.
 
-    The published curves of concentrated noise are above these where their own jitter is what hides.
+    The published curves of concentrated noise are above these where the jitter of the program
+    hides the secret.
     """
     print("figure  lengthscale  adversary's  paper   exact  uniform  concentrated")
     middle, pair, days = Secret((24,)), Secret((24, 25), "separately"), Secret((16, 32), "separately")
@@ -140,19 +142,19 @@ def long_trace() -> None:
     begun = time.process_time()
     noise = design_noise(t, [secret], prior, ERROR**2)
     shaped = time.process_time() - begun
-    found = standing(t, noise, secret, prior, 200.0)
+    guarantee = standing(t, noise, secret, prior, 200.0)
     spent = time.process_time() - begun - shaped
     first, block = noise.blocks[0]
     print(
         f"10,000 records: a window of {len(block)} from record {first} shaped in {shaped:.1f} s, the whole "
-        f"certified against five lengthscales in {spent:.1f} s: mu {found.certificate.mu:.3f}, interval "
-        f"{found.interval:.0f} m."
+        f"certified against five lengthscales in {spent:.1f} s: mu {guarantee.certificate.mu:.3f}, interval "
+        f"{guarantee.interval:.0f} m."
     )
 
 
 def geolife(folder: Path) -> None:
-    """The longest stop of each user as a secret: the adversary's interval at the stated lengthscale and the
-    narrowest over five."""
+    """The longest stop of each user as a secret: the adversary's interval at the stated lengthscale
+    and the narrowest over five."""
     print(
         f"The longest stop of each GeoLife user as the secret: noise of {ERROR:g} m per axis; the "
         "adversary's 68 % interval in metres at 120 s / the narrowest from 60 to 180 s."
@@ -171,12 +173,12 @@ def geolife(folder: Path) -> None:
             continue
         every = max(EVERY, best[0] / MOST_SECRET)
         trace = load_traces(best[1])[0][0].thinned(every)
-        stop = max(find_stops(trace.time, on_a_plane(trace)[1], 5.0, 100.0), key=lambda one: one.seconds)
+        stop = max(find_stops(trace.time, on_a_plane(trace)[1], 5.0, 100.0), key=lambda stop: stop.seconds)
         room = max(0, (AROUND - (stop.last + 1 - stop.first)) // 2)
         first, last = max(0, stop.first - room), min(trace.size, stop.last + 1 + room)
         times = trace.time[first:last] - trace.time[first]
         secret = Secret(tuple(range(stop.first - first, stop.last + 1 - first)))
-        covariances = [one.covariance(times) for one in PRIOR.candidates()]
+        covariances = [candidate.covariance(times) for candidate in PRIOR.candidates()]
         n = last - first
         budget = n * ERROR**2
         floor = FLOOR_SHARE * ERROR**2
@@ -187,10 +189,10 @@ def geolife(folder: Path) -> None:
             "exact": single_secret_noise(covariances[ROBUST_FACTORS.index(1.0)], secret, budget, floor=floor),
             "robust": robust.noise,
         }
-        each = [[interval(c, noise, secret) for c in covariances] for noise in noises.values()]
+        intervals = [[interval(c, noise, secret) for c in covariances] for noise in noises.values()]
         mu = 200.0 * np.sqrt(robust.worst)
         at = ROBUST_FACTORS.index(1.0)
-        numbers = "  ".join(f"{widths[at]:5.0f}/{min(widths):3.0f}" for widths in each)
+        numbers = "  ".join(f"{widths[at]:5.0f}/{min(widths):3.0f}" for widths in intervals)
         print(
             f"{user.name}   {best[1].stem}  {n:7d}  {stop.seconds / 60:8.0f}  {numbers}  {mu:9.2f}",
             flush=True,
@@ -206,7 +208,7 @@ def main() -> None:
     if folder.is_dir():
         geolife(folder)
     else:
-        print("GeoLife does not lie beside the checkout: nothing is measured on it.")
+        print("GeoLife is not next to the checkout: nothing is measured on it.")
 
 
 if __name__ == "__main__":

@@ -302,7 +302,7 @@ def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_p
     assert load_traces(published.files["trace.gpx"].encode())[0][0].size == 60
     assert [entry.kind for entry in open_ledger().entries()] == ["genesis", "trace"]
     later = open_app(TRACES.path)  # another visit, on the same machine
-    [shelved] = [one for one in later.selectbox if one.label.startswith("They lie on this machine")]
+    [shelved] = [one for one in later.selectbox if one.label.startswith("They are on this machine")]
     name = published.released.release_id
     assert [title.split(" UTC, ")[1] for title in shelved.options] == [f"60 records, 1 secret, {name}"]
     shelved.select_index(0).run()

@@ -51,14 +51,14 @@ def test_the_command_takes_a_generated_trip_or_a_file_and_says_which_is_missing(
     asked = ("--out", str(tmp_path / "out"), "--stops", "10", "--error", "200", "--every", "60", "--dry-run")
     assert run("--generated", *asked) == 0
     said = capsys.readouterr().out
-    assert said.startswith("Generated: nobody made this trip.\n")
+    assert said.startswith("Generated: an invented trip.\n")
     assert said.endswith("Nothing was charged or drawn.\n")
     for given in ((), ("--generated", str(tmp_path / "trip.gpx"))):
         assert run(*given, *asked) == 2
         found = capsys.readouterr()
         assert (found.out, found.err) == (
             "",
-            "error: A trip comes from FILE, or with --generated from nobody: name one of the two.\n",
+            "error: A trip comes from FILE or from --generated: name one of the two.\n",
         )
 
 

@@ -98,7 +98,7 @@ def test_a_wanted_interval_is_reached(trip: Trace) -> None:
         trip, TraceSettings(windows=(window(STOP),), every=60.0, goal="interval", metres=200.0)
     )
     assert 200.0 <= found.worst.interval <= 210.0
-    with pytest.raises(WorkflowError, match="before anything is released"):
+    with pytest.raises(WorkflowError, match="before the release"):
         plan_trace(trip, TraceSettings(windows=(window(STOP),), every=60.0, goal="interval", metres=999.0))
 
 
@@ -211,7 +211,7 @@ def test_a_break_after_the_charge_is_said(
         raise OSError("the disk is full")
 
     monkeypatch.setattr(release, "_drawn", broken)
-    with pytest.raises(WorkflowError, match=r"charged as entry 1 .the disk is full.: the entry stands"):
+    with pytest.raises(WorkflowError, match=r"charged as entry 1 .the disk is full.: the entry remains"):
         release_trace(plan, open_ledger(), out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 

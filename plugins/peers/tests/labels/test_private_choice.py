@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.accounting.composition import Cost, epsilon
+from dpgp_core.discrete_laplace import exponential_choice
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
@@ -17,7 +18,6 @@ from hexcursion_peers.labels.private_choice import (
     choice_cost,
     choose_candidate,
     error_sensitivity,
-    exponential_choice,
     largest_sensitivity,
     squared_error,
 )

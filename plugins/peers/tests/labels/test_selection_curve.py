@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+from dpgp_core.accounting.composition import selection_curve
 from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.posterior.records import CollapsedRecords
-from hexcursion_peers.labels.private_choice import selection_curve
 
 
 def choice_law(sets: np.ndarray, records: CollapsedRecords, level: float, epsilon: float) -> np.ndarray:

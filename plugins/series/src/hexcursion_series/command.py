@@ -1,4 +1,5 @@
-"""`python -m hexcursion series`: bundles of several periods, read together into a folder of files."""
+"""`python -m hexcursion series`: bundles of several periods, read together into a folder of
+files."""
 
 from __future__ import annotations
 
@@ -12,28 +13,29 @@ from hexcursion_series.report import notes_of, periods_said, steps_of
 
 
 def add_series_command(commands: Any) -> None:
-    """The subcommand with its options."""
+    """Add the subcommand with its options."""
     text = "read bundles of several periods together: a map of each, change, and what all of them promise"
     parser = commands.add_parser("series", help=text, description=f"{text}; costs nothing")
     parser.add_argument("bundles", metavar="BUNDLE", nargs="+", help="Folder or zip of each period's bundle.")
     parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the files of the series.")
     parser.add_argument(
-        "--threshold", type=float, help="Another threshold than the newest bundle's, in the data's own unit."
+        "--threshold", type=float, help="Another threshold than the newest bundle's, in the data's unit."
     )
     parser.add_argument(
         "--by",
         metavar="RISE",
         type=float,
         default=0.0,
-        help="Rise that is asked for: in the value's unit, or a share (.05 is 5 %%) for logarithms.",
+        help="Rise of the question: in the value's unit, or a share (.05 is 5 %%) for logarithms.",
     )
     parser.add_argument(
         "--times",
         metavar="TIME",
         type=float,
         nargs="+",
-        help="Time of each bundle in years or another unit, where their periods do not tell it.",
+        help="Time of each bundle in years or another unit, if their periods are no dates.",
     )
+    parser.add_argument("--layer", metavar="COLUMN", help="Of atlases: the column that is read.")
     parser.add_argument(
         "--ledger",
         metavar="URL|FILE",
@@ -43,13 +45,14 @@ def add_series_command(commands: Any) -> None:
 
 
 def run_series(options: argparse.Namespace) -> int:
-    """Read the bundles, ask the ledger where one is named, write the files, say what they say."""
+    """Read the bundles, and the ledger if it is named; write the files and print a summary."""
     out = new_place(options.out)
     series, promise = read_series_of(
         options.bundles,
         threshold=options.threshold,
         by=options.by,
         times=options.times,
+        layer=options.layer,
         ledger=options.ledger,
     )
     folder = write_series(series, promise, out)

@@ -1,4 +1,5 @@
-"""`hexcursion design` writes a design that holders share; `hexcursion together` adds their bundles."""
+"""`hexcursion design` writes a design that holders share; `hexcursion together` adds their
+bundles."""
 
 from __future__ import annotations
 
@@ -67,11 +68,11 @@ def run_design(options: argparse.Namespace) -> int:
     with made_whole(out) as file:
         file.write_bytes(design.to_bytes())
     print(f"Design {design.digest} for {design.holders:,} holders is in {out}; it holds no record.")
-    said = records_said(*choice.judged)
+    expectation = records_said(*choice.judged)
     doubts = objections(*choice.judged, choice.level(settings.threshold))
     for line in (
-        said and f"The map of all: {said}",
-        *(f"Expected to be a poor map: {each}." for each in doubts),
+        expectation and f"The map of all: {expectation}",
+        *(f"Expected to be a poor map: {doubt}." for doubt in doubts),
     ):
         if line:
             print(line)
@@ -94,7 +95,8 @@ def add_together_command(commands: Any) -> None:
 
 
 def run_together(options: argparse.Namespace) -> int:
-    """Add the bundles, write the files and print what they say. Raise `BundleError`, one sentence."""
+    """Add the bundles, write the files and print what they say. Raise `BundleError`, one
+    sentence."""
     out, signers = new_place(options.out), signers_of(options)
     holders = read_holders([Path(name) for name in options.bundles], threshold=options.threshold)
     folder = write_holders(holders, out, signers)

@@ -21,6 +21,7 @@ from hexcursion.bundle.layers import cell_columns
 from hexcursion.bundle.page import html
 from hexcursion.bundle.page.drawn import Released, drawing
 from hexcursion.bundle.products import counted
+from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.signature import Signers
 from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import plain_design
@@ -30,8 +31,9 @@ from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import neutral_cell
 from hexcursion.promises import protected_word
 from hexcursion.version import NAME, VERSION
-from hexcursion_series.files import STILL, sealed, write_new
+from hexcursion_series.files import sealed, write_new
 from hexcursion_series.holders import Holders
+from hexcursion_series.series_page import STILL
 from hexcursion_series.together import credits_of, flags_of
 
 SCHEMA = "hexcursion-together-1"
@@ -60,7 +62,7 @@ def promise_of_holders(holders: Holders) -> HolderPromise:
     every = composed(together(map(stated_cost, guarantees)), delta).epsilon
     protected = {protected_word(guarantee) for guarantee in guarantees}
     record = protected.pop() if len(protected) == 1 else "record"
-    own = [
+    single = [
         f"{title_of(bundle)}: each {record} is protected by this holder's own noise, epsilon "
         f"{upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}."
         for bundle, guarantee in zip(holders.bundles, guarantees, strict=True)
@@ -72,11 +74,11 @@ def promise_of_holders(holders: Holders) -> HolderPromise:
     )
     free = "Adding the released sums costs no privacy: it reads only what each holder has published."
     simulated = "At least one bundle is a simulation, which protects no record."
-    more = [simulated] if flags_of(holders.bundles)["simulation"] else []
-    return HolderPromise(delta, every, (*own, several, free, *more))
+    warning = [simulated] if flags_of(holders.bundles)["simulation"] else []
+    return HolderPromise(delta, every, (*single, several, free, *warning))
 
 
-def title_of(bundle: Any) -> str:
+def title_of(bundle: Bundle) -> str:
     """The title of a holder's release."""
     return str(bundle.statement["release"]["title"])
 
@@ -84,14 +86,14 @@ def title_of(bundle: Any) -> str:
 def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[str, Any]:
     """Return the statement of the map as JSON values.
 
-    `signers` are the keys known by name to the person who reads.
+    `signers` are the reader's named keys.
     """
-    known = signers or Signers()
+    keys = signers or Signers()
     promise, subject = promise_of_holders(holders), holders.first.statement["subject"]
     classes = np.bincount(holders.products.classes, minlength=4).tolist()
     reading, change = holders.reading, None
     if reading.model_check is not None and reading.model_check.change is not None:
-        change = change_block(reading.model_check.change, holders.first.response, subject["unit"])
+        change = change_block(reading.model_check.change, holders.first.response, subject)
     return {
         "schema": SCHEMA,
         "software": {"name": NAME, "version": VERSION},
@@ -102,16 +104,7 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
         "direction": subject["direction"],
         "records": holders.records,
         "holders": [
-            {
-                "title": title_of(bundle),
-                "release_id": bundle.statement["release"]["id"],
-                "created": bundle.statement["release"]["created"],
-                "sha256sums": digest,
-                "records": bundle.statement["guarantee"]["n"],
-                "epsilon": bundle.statement["guarantee"]["epsilon"],
-                "delta": bundle.statement["guarantee"]["delta"],
-                "signed": known.says(bundle.signature),
-            }
+            _holder_block(bundle, digest, keys)
             for bundle, digest in zip(holders.bundles, holders.digests, strict=True)
         ],
         "design": plain_design(holders.design),
@@ -136,10 +129,24 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
     }
 
 
+def _holder_block(bundle: Bundle, digest: str, keys: Signers) -> dict[str, Any]:
+    release, guarantee = bundle.statement["release"], bundle.statement["guarantee"]
+    return {
+        "title": title_of(bundle),
+        "release_id": release["id"],
+        "created": release["created"],
+        "sha256sums": digest,
+        "records": guarantee["n"],
+        "epsilon": guarantee["epsilon"],
+        "delta": guarantee["delta"],
+        "signed": keys.says(bundle.signature),
+    }
+
+
 def question_of(holders: Holders) -> str:
-    """The question of the map as a reader would ask it."""
-    stated = asked_statement(holders)
-    return words.asked(stated["subject"], stated["guarantee"]["unit_word"])
+    """The question of the map in a reader's words."""
+    statement = asked_statement(holders)
+    return words.asked(statement["subject"], statement["guarantee"]["unit_word"])
 
 
 def holder_files(holders: Holders, signers: Signers | None = None) -> dict[str, bytes]:
@@ -179,7 +186,7 @@ def write_holders(holders: Holders, place: str | Path, signers: Signers | None =
 
 def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
     """Return the page's bytes. Every text of a bundle is escaped and nothing is loaded."""
-    question, said = str(statement["question"]), counted(holders.products)
+    question, answer = str(statement["question"]), counted(holders.products)
     rows = "".join(
         f'<tr><th scope="row">{escape(str(holder["title"]))}</th>'
         f'<td class="number">{holder["records"]:,}</td>'
@@ -190,7 +197,7 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
     promise = statement["promise"]["in_words"]
     body = f"""<header>
 <h1>{escape(question)}</h1>
-<p class="answer">{escape(said)}</p>
+<p class="answer">{escape(answer)}</p>
 <p>{escape(shown_words(holders.products, asked_statement(holders)))}</p>
 {html.flags_of({"release": flags_of(holders.bundles)})}
 </header>
@@ -217,20 +224,20 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
 </footer>
 <script type="application/json" id="data">{html.json_text(_drawing(holders))}</script>
 <script>{html.script_text()}</script>"""
-    return html.whole_page(question, f"{question} {said}", body, html.style_text(), html.script_text())
+    return html.whole_page(question, f"{question} {answer}", body, html.style_text(), html.script_text())
 
 
 def asked_statement(holders: Holders) -> dict[str, Any]:
     """Return the first holder's statement with the question and the number of records of all."""
-    stated = dict(holders.first.statement)
+    statement = dict(holders.first.statement)
     level = {"threshold": holders.threshold, "threshold_response": holders.products.level}
-    stated["subject"] = {**stated["subject"], **level}
-    stated["guarantee"] = {**stated["guarantee"], "n": holders.records}
-    return stated
+    statement["subject"] = {**statement["subject"], **level}
+    statement["guarantee"] = {**statement["guarantee"], "n": holders.records}
+    return statement
 
 
 def _drawing(holders: Holders) -> dict[str, Any]:
-    """What the page's script draws: the same as for one release, at the asked threshold."""
+    """The input of the page's script: that of a single release, at the question's threshold."""
     released = Released(
         asked_statement(holders),
         holders.domain,

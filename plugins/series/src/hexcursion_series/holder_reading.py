@@ -91,7 +91,8 @@ def together(bundles: Sequence[str | Path | Released], *, threshold: float | Non
 
 
 def read_for_site(paths: Sequence[Path]) -> ReadTogether:
-    """Return the files of the map of several holders. Raise `BundleError` where bundles do not fit."""
+    """Return the files of the map of several holders. Raise `BundleError` where bundles do not
+    fit."""
     holders = read_holders(paths)
     return ReadTogether(question_of(holders), holders.first, holder_files(holders))
 

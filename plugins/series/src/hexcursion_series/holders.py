@@ -1,4 +1,5 @@
-"""Bundles of several holders of records, read as one map: their released sums and noises are added."""
+"""Bundles of several holders of records, read as one map: their released sums and noises are
+added."""
 
 from __future__ import annotations
 
@@ -33,18 +34,18 @@ class Holders:
     The field and everything below it follow from the added sums, so they cost no privacy.
     """
 
-    bundles: tuple[Bundle, ...]  # one for each holder, in the order given
+    bundles: tuple[Bundle, ...]  # one for each holder, in the order of the sources
     digests: tuple[str, ...]  # SHA-256 of each bundle's SHA256SUMS
-    threshold: float  # in the data's own unit
+    threshold: float  # in the data's unit
     records: int  # number of records that the holders state together
     design: SpectralStatisticsDesign  # of the added sums: its mu is that of the added noise
     noise: SpectralNoise  # standard deviations of the added noise
     reading: FieldAgain  # the field given the added sums, response units
-    products: Products  # what it says about the threshold
+    products: Products  # of the field at the threshold
 
     @property
     def first(self) -> Bundle:
-        """The bundle whose title, question and layers stand for all."""
+        """The bundle that provides title, question and layers."""
         return self.bundles[0]
 
     @property
@@ -59,19 +60,20 @@ def read_holders(
     threshold: float | None = None,
     checked: bool = True,
 ) -> Holders:
-    """Read the bundles of several holders as one map. Nothing private is read and nothing is charged.
+    """Read the bundles of several holders as one map. Nothing private is read and nothing is
+    charged.
 
-    The added sums are those of all records with Gaussian noise of the added variances. Every
-    holder's own promise stays what that holder's bundle states.
+    The added sums are those of all records with Gaussian noise of the added variances. The
+    promise of each holder is that of the holder's bundle.
 
     Parameters
     ----------
     sources : sequence of str, Path or bytes
         Folder or zip of each holder's bundle, at least two.
     threshold : float, optional
-        In the data's own unit; that of the first bundle by default.
+        In the data's unit; that of the first bundle by default.
     checked : bool
-        Whether each bundle's map is first computed again from its own sums.
+        Whether each bundle's map is first computed again from its sums.
 
     Raises
     ------
@@ -91,11 +93,11 @@ def read_holders(
     if checked:
         for bundle in bundles:
             check_again(bundle, sums_facts(bundle, facts))
-    asked = bundles[0].threshold if threshold is None else float(threshold)
+    level = bundles[0].threshold if threshold is None else float(threshold)
     response = bundles[0].response
-    if not math.isfinite(asked) or (response.transform == "log" and asked <= 0):
-        raise BundleError(f"A threshold must be a finite number in the data's unit, not {asked:g}.")
-    return _added(bundles, tuple(digests), asked, facts)
+    if not math.isfinite(level) or (response.transform == "log" and level <= 0):
+        raise BundleError(f"A threshold must be a finite number in the data's unit, not {level:g}.")
+    return _added(bundles, tuple(digests), level, facts)
 
 
 def _added(
@@ -104,14 +106,14 @@ def _added(
     """Add the sums of bundles of one design, and read the field from them."""
     records = sum(int(bundle.statement["guarantee"]["n"]) for bundle in bundles)
     try:
-        added = add_sums(
+        total = add_sums(
             [sums_design(bundle.statement) for bundle in bundles],
             [stored_sums(bundle).kept for bundle in bundles],
             replace(facts, n=records),
         )
     except (CoreError, ArithmeticError) as error:
         raise BundleError(f"These bundles cannot be added: {str(error).rstrip('.')}.") from error
-    reading = added.reading.shifted(stored_sums(bundles[0]).public_mean)
+    reading = total.reading.shifted(stored_sums(bundles[0]).public_mean)
     assert reading.mean is not None
     assert reading.sd is not None
     products = products_at(
@@ -121,10 +123,10 @@ def _added(
         cutoff=0.5,
         field=(reading.mean, reading.sd),
         draws=reading.map_draws,
-        records=added.expected,
+        records=total.expected,
         shown=reading.shown_map,
     )
-    return Holders(bundles, digests, threshold, records, added.design, added.noise, reading, products)
+    return Holders(bundles, digests, threshold, records, total.design, total.noise, reading, products)
 
 
 def refuse_unaddable(bundle: Bundle) -> None:

@@ -1,4 +1,4 @@
-"""`python -m hexcursion periods`: a budget divided among periods, and what each part of it will show."""
+"""`python -m hexcursion periods`: a budget divided among periods, and what each part will show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hexcursion.words import range_words, ratio_words
 
 
 def add_periods_command(commands: Any) -> None:
-    """The subcommand with the options of a release."""
+    """Add the subcommand with the options of a release."""
     text = "divide a budget among the periods of a series and say what each will show; releases nothing"
     usage = "%(prog)s --data FILE --threshold NUMBER --periods N --budget EPSILON --delta DELTA [OPTION ...]"
     parser = commands.add_parser("periods", help=text, description=text, usage=usage)
@@ -27,7 +27,7 @@ def add_periods_command(commands: Any) -> None:
 
 
 def run_periods(options: argparse.Namespace) -> int:
-    """Search at the parts of the budget, and at the whole, and print the table.
+    """Search at the parts of the budget, and at the total, and print the table.
 
     Raise `WorkflowError` for bad input.
     """
@@ -37,31 +37,32 @@ def run_periods(options: argparse.Namespace) -> int:
         raise WorkflowError(
             "Say how many periods there are with --periods, and --budget and --delta for all."
         )
-    tried = tuple(dict.fromkeys((*parts, settings.budget)))
+    epsilons = tuple(dict.fromkeys((*parts, settings.budget)))
     project = load_with_earlier(settings.with_changes(epsilon=settings.budget))
-    tuned = search_design(project, progress, settings.executor, beside=tried)
+    tuned = search_design(project, progress, settings.executor, beside=epsilons)
     end_progress()
-    told = {epsilon: _told(tuned, epsilon) for epsilon in tried}
-    for line in period_lines(settings, told):
+    agreements = {epsilon: _agreement(tuned, epsilon) for epsilon in epsilons}
+    for line in period_lines(settings, agreements):
         print(line)
     return 0
 
 
-def _told(tuned: Tuned, epsilon: float) -> str:
-    """The agreement that is expected of the best design at an epsilon, in words."""
+def _agreement(tuned: Tuned, epsilon: float) -> str:
+    """The expected agreement of the best design at an epsilon, in words."""
     points = [point.scored.utility for point in tuned.result.frontier if point.epsilon == epsilon]
     if not points:
         return "not known"
-    best = max(points, key=lambda found: found.known_agreement)
+    best = max(points, key=lambda utility: utility.known_agreement)
     text = ratio_words(best.agreement)
     return text if best.low != best.low else f"{text}, {range_words(best.low, best.high, little=False)}"
 
 
-def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]:
-    """The table: a line for periods of equal parts, one for all, and what holds for records of one period.
+def period_lines(settings: ReleaseSettings, agreements: dict[float, str]) -> list[str]:
+    """The table: a line for periods of equal parts, one for all, and notes on records of one
+    period.
 
-    `told` is the expected agreement at each part of the budget, and at the whole, in words. Parts are rounded
-    down: what is typed from the table costs no more than the whole.
+    `agreements` are the expected agreements, in words, at each part of the budget and at the total.
+    Parts are rounded down, so that epsilons typed from the table cost no more than the total.
     """
     parts, word = settings.parts_of_periods, settings.unit_word
     assert settings.budget is not None
@@ -70,19 +71,19 @@ def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]
         if place + 1 < len(parts) and parts[place + 1] == epsilon:
             continue
         label = f"{first + 1}" if first == place else f"{first + 1} to {place + 1}"
-        lines.append(f"{label:10} {lower(epsilon):>9}  {told[epsilon]}")
+        lines.append(f"{label:10} {lower(epsilon):>9}  {agreements[epsilon]}")
         first = place + 1
-    whole, shown = upper(settings.budget), told[settings.budget]
+    total, agreement = upper(settings.budget), agreements[settings.budget]
     together = "one release of it: counts are not read together yet"
     if settings.values == "amount":
         together = "read together, if nothing changes"
-    lines.append(f"{'all':10} {whole:>9}  {shown} ({together})")
+    lines.append(f"{'all':10} {total:>9}  {agreement} ({together})")
     lines.append(
-        f"A {word} that is in every period: epsilon {whole} for all {len(parts)} releases together, if they "
+        f"A {word} that is in every period: epsilon {total} for all {len(parts)} releases together, if they "
         "have Gaussian noise; the ledger counts what they cost."
     )
     lines.append(
         f"A {word} that is in one period alone, as a sale is, pays once: each may then take the whole, "
-        f"--epsilon {whole}, which shows {shown}; leave --periods out."
+        f"--epsilon {total}, which shows {agreement}; leave --periods out."
     )
     return lines

@@ -1,4 +1,4 @@
-"""Releases of several periods, read together by a program or a notebook."""
+"""The library's door to releases of several periods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReadSeries:
     read : Series
         The bundles in order of time, and the field of every period given all of them.
     promise : Promise
-        What all releases promise together, and to whom.
+        The promise of all releases together.
     """
 
     def __init__(self, read: Series, promise: Promise) -> None:
@@ -77,20 +77,23 @@ def series(
     threshold: float | None = None,
     by: float = 0.0,
     times: Sequence[float] | None = None,
+    layer: str | None = None,
     ledger: str | Path | None = None,
 ) -> ReadSeries:
-    """Read bundles of several periods together: a map of each, and change; costs nothing.
+    """Read bundles of several periods together, for a map of each period and for change; free.
 
     Parameters
     ----------
     bundles : sequence of str, Path or Released
         One for each period, spectral statistics of one area and question.
     threshold : float, optional
-        In the data's own unit; that of the newest by default.
+        In the data's unit; that of the newest by default.
     by : float
-        Rise that is asked for: in the unit of values, or a share (.05 is 5 %) of values read as logarithms.
+        Rise of the question: in the unit of values, or a share (.05 is 5 %) for logarithms of values.
     times : sequence of float, optional
-        Of each bundle, where their periods do not tell it.
+        Of each bundle, if their periods are no dates.
+    layer : str, optional
+        The column to read if the bundles are atlases.
     ledger : str or Path, optional
         The curator's ledger, which knows whether the releases hold the same records.
 
@@ -101,14 +104,16 @@ def series(
     Raises
     ------
     BundleError
-        One sentence: for a bundle that cannot be read, holds no sums, or does not fit the others.
+        For a bundle that cannot be read, has no sums, or does not fit the others.
     NoLedger
-        Where there is no ledger at the place that is named.
+        If there is no ledger at this place.
     """
     if isinstance(bundles, str | Path | Released):
         raise BundleError("Name the bundles of a series in a list, one for each period.")
-    places = [each.place if isinstance(each, Released) else each for each in bundles]
-    read, promise = read_series_of(places, threshold=threshold, by=by, times=times, ledger=ledger)
+    places = [bundle.place if isinstance(bundle, Released) else bundle for bundle in bundles]
+    read, promise = read_series_of(
+        places, threshold=threshold, by=by, times=times, layer=layer, ledger=ledger
+    )
     return ReadSeries(read, promise)
 
 
@@ -119,15 +124,17 @@ def read_series_of(
     by: float,
     times: Sequence[float] | None,
     ledger: str | Path | None,
+    layer: str | None = None,
 ) -> tuple[Series, Promise]:
-    """Open the ledger, where one is named, and read a series with what it promises.
+    """Read a series with its promise, by the curator's ledger if it is named.
 
-    Raise `NoLedger` where none is at the place that is named, `BundleError` as `read_together`.
+    Raise `NoLedger` if there is no ledger at this place, `BundleError` as `read_together`.
     """
-    known = None if ledger is None else open_ledger(ledger, create=False)
+    curator = None if ledger is None else open_ledger(ledger, create=False)
     with threadpool_limits(limits=1):
-        read = read_together(places, threshold=threshold, by=by, times=times)
-    if known is None:
+        read = read_together(places, threshold=threshold, by=by, times=times, layer=layer)
+    if curator is None:
         return read, promise_of(read)
-    names = [each.statement["release"]["id"] for each in read.bundles]
-    return read, promise_of(read, known.periods_shared(list(zip(names, read.digests, strict=True))))
+    names = [bundle.statement["release"]["id"] for bundle in read.bundles]
+    shared = curator.periods_shared(list(zip(names, read.digests, strict=True)))
+    return read, promise_of(read, shared)

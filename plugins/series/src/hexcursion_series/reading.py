@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from hexcursion.bundle.published.readings import Reading, ReadTogether
-from hexcursion_series.files import PAGE, script_text, series_files
+from hexcursion_series.files import PAGE, series_files
 from hexcursion_series.read import series
 from hexcursion_series.report import promise_of, question_of
+from hexcursion_series.series_page import script_text
 from hexcursion_series.together import read_together
 
 
 def read_for_site(paths: Sequence[Path]) -> ReadTogether:
-    """The files of a series of bundles; no ledger is asked. `BundleError` for bundles that do not fit."""
-    found = read_together(paths)
-    return ReadTogether(question_of(found), found.last, series_files(found, promise_of(found)))
+    """The files of a series of bundles, without a ledger; `BundleError` for bundles that do not
+    fit."""
+    together = read_together(paths)
+    return ReadTogether(question_of(together), together.last, series_files(together, promise_of(together)))
 
 
 def show_tab(opened: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the releases of a series promise together, and what they say together, in sentences."""
+"""The promise of a series of releases, and its question and changes, in sentences."""
 
 from __future__ import annotations
 
@@ -31,32 +31,33 @@ FREE = "Reading the releases together costs nothing: it computes with what each 
 
 @dataclass(frozen=True)
 class Promise:
-    """What the releases of a series promise together: epsilons, upper bounds, and for whom they hold."""
+    """The promise of a series of releases: epsilons, upper bounds, and for whom they hold."""
 
-    delta: float  # at which all epsilons here are stated: the smallest of the releases' own
-    # epsilon of any one record; None where it is not known which releases share records, and of hexagons
+    delta: float  # of all epsilons here: the smallest delta of the releases
+    # epsilon of any one record; None if it is unknown which releases share records, and for
+    # hexagons
     one_record: float | None
-    # epsilon of somebody with a record in every period, and of a record that is in all of them
+    # epsilon of a person with a record in every period, and of a record that is in all periods
     every_period: float
     sentences: tuple[str, ...]  # the same in words
 
 
 def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
-    """What the releases of a series promise together. `shared`: what the curator's ledger knows of their
-    records; None where nobody asked one."""
+    """The promise of a series of releases; `shared` is the curator's ledger on their records, if
+    it was read."""
     guarantees = [bundle.statement["guarantee"] for bundle in series.bundles]
-    costs = [stated_cost(each) for each in guarantees]
-    delta = min(each["delta"] for each in guarantees)
+    costs = list(map(stated_cost, guarantees))
+    delta = min(guarantee["delta"] for guarantee in guarantees)
     every = composed(together(costs), delta).epsilon
-    named = {protected_word(each) for each in guarantees}
-    word, unit = named.pop() if len(named) == 1 else "record", guarantees[-1]["unit"]
+    protected = set(map(protected_word, guarantees))
+    word, unit = protected.pop() if len(protected) == 1 else "record", guarantees[-1]["unit"]
     record = "hexagon's record" if unit == "cell" else word
-    told = nothing_known(len(costs)) if shared is None else shared
-    one = _one_record(costs, told, delta) if all(told.known) and unit != "cell" else None
+    overlap = nothing_known(len(costs)) if shared is None else shared
+    one_record = _one_record(costs, overlap, delta) if all(overlap.known) and unit != "cell" else None
     if unit == "cell":
         first = "A hexagon may have a record in every period, so nothing smaller is promised for one hexagon."
     else:
-        first = _of_one(one, every, delta, record, shared, told, series.labels)
+        first = _of_one(one_record, every, delta, record, shared, overlap, series.labels)
     sentences = [FREE, first]
     if any(bundle.statement["release"]["simulation"] for bundle in series.bundles):
         sentences.insert(0, SIMULATED)
@@ -64,7 +65,7 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
     at = f"epsilon {upper(every)} at delta {upper(delta, 3)}, all releases together"
     sentences.append(f"{many}: {at}{together_guess(guarantees)}.")
     sentences.append("Other releases of the same records, outside of this series, come on top.")
-    if set(told.pairs.values()) & {"same", "shared"}:
+    if set(overlap.pairs.values()) & {"same", "shared"}:
         sentences.append(SHARED)
     if (hidden := together(costs).neighbours) == "values-only":
         sentences.append(
@@ -74,26 +75,26 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
         sentences.append(
             f"The releases promise different things; the epsilons here are of the weakest, {hidden}."
         )
-    return Promise(delta, one, every, tuple(sentences))
+    return Promise(delta, one_record, every, tuple(sentences))
 
 
-def _one_record(costs: Sequence[Cost], told: PeriodsShared, delta: float) -> float:
-    """The most that the releases which may hold one record cost together, for what all releases hide."""
+def _one_record(costs: Sequence[Cost], overlap: PeriodsShared, delta: float) -> float:
+    """The greatest epsilon of releases that may hold one record, for neighbours of all releases."""
     hidden = together(costs).neighbours
     groups = [
-        priced_for(together(costs[k] for k in told.together_with(place)), hidden)
+        priced_for(together(costs[k] for k in overlap.together_with(place)), hidden)
         for place in range(len(costs))
     ]
-    return max(composed(each, delta).epsilon for each in groups)
+    return max(composed(group, delta).epsilon for group in groups)
 
 
 def _of_one(
-    one: float | None,
+    epsilon: float | None,
     every: float,
     delta: float,
     record: str,
     shared: PeriodsShared | None,
-    told: PeriodsShared,
+    overlap: PeriodsShared,
     labels: Sequence[str],
 ) -> str:
     at = f"at delta {upper(delta, 3)}"
@@ -102,17 +103,19 @@ def _of_one(
             f"One {record}: no ledger was asked, so it is not known whether one is in several of these "
             f"releases. If in one only, epsilon is that of this release; if in all, {upper(every)} {at}."
         )
-    if one is None:
-        missing = ", ".join(label for label, known in zip(labels, told.known, strict=True) if not known)
+    if epsilon is None:
+        missing = ", ".join(
+            label for label, recorded in zip(labels, overlap.known, strict=True) if not recorded
+        )
         return (
             f"One {record}: the ledger does not know the records of {missing}, so nothing shows that periods "
             f"are disjoint. Epsilon {upper(every)} {at} covers one that is in all of them."
         )
-    kinds = set(told.pairs.values())
+    kinds = set(overlap.pairs.values())
     if kinds & {"same", "shared", "unknown"}:
         return (
-            f"One {record}: epsilon at most {upper(one)} {at}. Some of these releases hold, or may hold, the "
-            "same records by the curator's ledger, and their costs are added."
+            f"One {record}: epsilon at most {upper(epsilon)} {at}. Some of these releases hold, or may "
+            "hold, the same records by the curator's ledger, and their costs are added."
         )
     text = "The curator's ledger recognises none in two of these releases (by the hashes of all records)."
     if "none in a sample" in kinds:
@@ -122,7 +125,7 @@ def _of_one(
         )
     if "kept apart" in kinds:
         text = "That no two releases hold the same one is, for some of them, the word of a person alone."
-    return f"One {record}: epsilon {upper(one)} {at}, however many periods are published. {text}"
+    return f"One {record}: epsilon {upper(epsilon)} {at}, however many periods are published. {text}"
 
 
 EXPLAINED = "The two maps do not differ by more than the noise explains"
@@ -135,32 +138,32 @@ class Step:
     row: int  # of `Series.risen`; 0 for the change over all periods
     before: str  # labels of the two periods
     after: str
-    risen: int  # hexagons whose value likely rose by more than was asked
+    risen: int  # hexagons whose value likely rose by more than `Series.by`
     fallen: int  # or likely fell
-    # whether noise explains all by which the released sums differ; None over several periods
+    # whether noise explains the difference of the released sums; None over several periods
     explained: bool | None
     log_evidence: float | None  # of no change against change, nats, likewise
     sentence: str  # the same in words
 
 
 def question_of(series: Series) -> str:
-    """The question of all periods as a reader would ask it."""
+    """The question of all periods in a reader's words."""
     subject = series.last.statement["subject"]
     periods = f"{series.labels[0]} to {series.labels[-1]}"
     scope = {**subject.get("scope", {}), "period": periods}
-    asked = {**subject, "threshold": series.threshold, "scope": scope}
-    question = words.asked(asked, series.last.statement["guarantee"]["unit_word"])
+    asked_subject = {**subject, "threshold": series.threshold, "scope": scope}
+    question = words.asked(asked_subject, series.last.statement["guarantee"]["unit_word"])
     return question.replace(f" in {periods}", f" from {periods}")
 
 
 def limit_words(series: Series) -> str:
-    """The side that is asked for: "above £442,413"."""
+    """The question's side of the threshold: "above £442,413"."""
     unit = str(series.last.statement["subject"]["unit"])
     return f"{words.side_words(series.direction)} {words.quantity(series.threshold, unit)}"
 
 
 def by_words(series: Series) -> str:
-    """By how much a change is asked for, with a space before it: " by more than 5 %"; "" for any change."""
+    """The size of a change, after a space: " by more than 5 %"; "" for any change."""
     if series.by == 0.0:
         return ""
     if series.logarithms:
@@ -169,14 +172,14 @@ def by_words(series: Series) -> str:
 
 
 def steps_of(series: Series) -> tuple[Step, ...]:
-    """The change over all periods, then from each to the next; with two periods that is one."""
-    found, total, by = [], series.domain.size, by_words(series)
-    seen, rose, fell = ~series.unseen, series.risen >= LIKELY, series.fallen >= LIKELY
-    for row, (one, other) in enumerate(series.spans):
+    """The change over all periods, then the steps; for two periods the one step."""
+    steps, total, by = [], series.domain.size, by_words(series)
+    judged, rose, fell = ~series.unseen, series.risen >= LIKELY, series.fallen >= LIKELY
+    for row, (start, end) in enumerate(series.spans):
         if row == 0 and len(series.labels) == 2:
             continue
-        risen, fallen = int(np.sum(rose[row] & seen[row])), int(np.sum(fell[row] & seen[row]))
-        before, after = series.labels[one], series.labels[other]
+        risen, fallen = int(np.sum(rose[row] & judged[row])), int(np.sum(fell[row] & judged[row]))
+        before, after = series.labels[start], series.labels[end]
         evidence = float(series.reading.no_change[row - 1]) if row else None
         explained = bool(series.reading.explained[row - 1]) if row else None
         text = (
@@ -185,12 +188,12 @@ def steps_of(series: Series) -> tuple[Step, ...]:
         )
         chance = ": these changes may be noise alone" if risen or fallen else ""
         sentence = f"{text} {EXPLAINED}{chance}." if explained else text
-        found.append(Step(row, before, after, risen, fallen, explained, evidence, sentence))
-    return tuple(found)
+        steps.append(Step(row, before, after, risen, fallen, explained, evidence, sentence))
+    return tuple(steps)
 
 
 def periods_said(series: Series) -> Sequence[str]:
-    """How many hexagons are likely on the asked side in each period."""
+    """The number of hexagons likely on the question's side in each period."""
     classes, total = classes_of(series.chance, series.empty), series.domain.size
     return [
         f"{label}: {int(np.sum(row == 0)):,} of {total:,} hexagons likely {limit_words(series)}, "
@@ -200,7 +203,7 @@ def periods_said(series: Series) -> Sequence[str]:
 
 
 def notes_of(series: Series) -> tuple[str, ...]:
-    """What a reader should know of the reading."""
+    """Notes on the reading for its readers."""
     prior, apart = series.reading.prior, np.diff(series.times)
     even = np.allclose(apart, apart[0])
     usual = "from one period to the next" if even else "over the usual distance between two periods"
@@ -217,7 +220,7 @@ def notes_of(series: Series) -> tuple[str, ...]:
         )
     scopes = [bundle.statement["subject"].get("scope", {}) for bundle in series.bundles]
     rows = [(scope.get("population", ""), _filters(scope)) for scope in scopes]
-    if any(each != rows[-1] for each in rows):
+    if any(row != rows[-1] for row in rows):
         sentences.append(
             "The releases name other populations or filters: a change may be one of who is in them."
         )
@@ -231,6 +234,10 @@ def notes_of(series: Series) -> tuple[str, ...]:
 
 
 def _filters(scope: Mapping[str, Any]) -> list[str]:
-    """The filters of a release but for one that says its period: "year = 2018" in 2018."""
+    """The filters of a release without that of its period, such as "year = 2018" in 2018."""
     period = scope.get("period", "")
-    return [each for each in scope.get("filters", ()) if not period or each.partition(" = ")[2] != period]
+    return [
+        condition
+        for condition in scope.get("filters", ())
+        if not period or condition.partition(" = ")[2] != period
+    ]

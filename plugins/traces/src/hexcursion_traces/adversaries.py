@@ -35,12 +35,10 @@ PAPER_ALL: Final = "the paper's for all secrets"
 UNIFORM: Final = "uniform"
 CONCENTRATED: Final = "concentrated"
 KINDS: tuple[NoiseName, ...] = (BEFORE, DESIGNED, EXACT, PAPER, PAPER_ALL, UNIFORM, CONCENTRATED)
-_NEAR = 400  # records around a secret that are looked at
-_APART = 4  # records that move separately up to which the best noise is looked for
-_SHORT, _ALL = (
-    120,
-    60,
-)  # records, and secret ones, up to which the paper's noise for all secrets is looked for
+_NEAR = 400  # records around a secret that are examined
+_APART = 4  # records that move separately up to which the best noise is computed
+# Records, and secret ones, up to which the paper's noise for all secrets is computed.
+_SHORT, _ALL = 120, 60
 
 Matrix = NDArray[np.float64]
 
@@ -63,7 +61,7 @@ class Known:
 
 
 def known_by(plan: TracePlan, number: int) -> tuple[Known, ...]:
-    """Intervals for adversaries with shorter and longer lengthscales, for this trip.
+    """Intervals of adversaries with shorter and longer lengthscales, for this trip.
 
     After figure 2 d of Meehan and Chaudhuri (2021).
 
@@ -76,28 +74,34 @@ def known_by(plan: TracePlan, number: int) -> tuple[Known, ...]:
     Returns
     -------
     tuple of Known
-        From the 400 records around the secret where the trace has more. All noises have the same trace there.
-        "best for the stated lengthscale" and "the paper's" spend it on this secret alone; what cannot be
-        computed beside this prior is left out.
+        From at most 400 records around the secret, where all noises have the same trace. "best for
+        the stated lengthscale" and "the paper's" spend it on this secret alone. A noise that this
+        prior makes impossible to compute is missing.
     """
     secret, n = plan.secrets[number], plan.trace.size
     room = max(0, (_NEAR - len(secret.records)) // 2)
     first, last = max(0, secret.records[0] - room), min(n, secret.records[-1] + 1 + room)
     inside = _moved(secret, first)
-    near = [_moved(one, first) for one in plan.secrets if first <= one.records[0] and one.records[-1] < last]
+    near = [
+        _moved(neighbour, first)
+        for neighbour in plan.secrets
+        if first <= neighbour.records[0] and neighbour.records[-1] < last
+    ]
     shaped = plan.noise.within(first, last)
     times = plan.times[first:last]
     noises: dict[NoiseName, Matrix] = {
         DESIGNED: shaped,
         **_others(plan.settings.prior.covariance(times), inside, near, shaped),
     }
-    found = []
+    intervals = []
     for factor in FACTORS:
         scale = plan.settings.lengthscale * factor
         covariance = replace(plan.settings.prior, lengthscale=scale).covariance(times)
-        found.append(Known(scale, BEFORE, _width(covariance, inside)))
-        found += [Known(scale, name, interval(covariance, noise, inside)) for name, noise in noises.items()]
-    return tuple(found)
+        intervals.append(Known(scale, BEFORE, _width(covariance, inside)))
+        intervals += [
+            Known(scale, name, interval(covariance, noise, inside)) for name, noise in noises.items()
+        ]
+    return tuple(intervals)
 
 
 def _moved(secret: Secret, first: int) -> Secret:
@@ -109,23 +113,23 @@ def _others(
 ) -> dict[NoiseName, Matrix]:
     """Other noises of the same trace."""
     n, budget = len(shaped), float(np.trace(shaped))
-    found: dict[NoiseName, Matrix] = {
+    noises: dict[NoiseName, Matrix] = {
         UNIFORM: uniform_noise(n, budget),
         CONCENTRATED: concentrated_noise(n, budget, (secret,)),
     }
     with suppress(CoreError):
         if secret.moves == "together" or len(secret.records) <= _APART:
-            found[EXACT] = noise_for([covariance], secret, budget, floor=FLOOR_SHARE * budget / n)
+            noises[EXACT] = noise_for([covariance], secret, budget, floor=FLOOR_SHARE * budget / n)
     with suppress(CoreError):
-        found[PAPER] = published_noise(covariance, secret, budget)
-        if len(near) > 1 and n <= _SHORT and sum(len(one.records) for one in near) <= _ALL:
+        noises[PAPER] = published_noise(covariance, secret, budget)
+        if len(near) > 1 and n <= _SHORT and sum(len(neighbour.records) for neighbour in near) <= _ALL:
             together = multiple_secrets_noise(covariance, near, budget, shape="paper", bare=True)
-            found[PAPER_ALL] = together * (budget / float(np.trace(together)))
-    return found
+            noises[PAPER_ALL] = together * (budget / float(np.trace(together)))
+    return noises
 
 
 def _width(covariance: Matrix, secret: Secret) -> float:
-    """The interval before anything is released."""
+    """The interval before a release."""
     inner = covariance[np.ix_(secret.records, secret.records)]
     square = inner.mean() if secret.moves == "together" else np.linalg.eigvalsh(inner)[0]
     return 2.0 * float(np.sqrt(max(float(square), 0.0)))

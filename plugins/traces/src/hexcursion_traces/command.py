@@ -6,7 +6,7 @@ import argparse
 import math
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from data_loaders.errors import DataError
 from data_loaders.files.sources import Source
@@ -23,6 +23,7 @@ from hexcursion_traces.mathematics.fitting import fitted_prior
 from hexcursion_traces.mathematics.secret import MOVES
 from hexcursion_traces.plan import TracePlan, compare, on_a_plane, plan_trace
 from hexcursion_traces.readings import (
+    Readings,
     check_times,
     checked_resolution,
     joined_table,
@@ -32,23 +33,27 @@ from hexcursion_traces.release import check_release, release_trace
 from hexcursion_traces.settings import MODES, TraceSettings, Window
 from hexcursion_traces.statement import objection, sentences, stop_large_odds
 
+NUMBER: Final[dict[str, Any]] = {"type": float, "metavar": "NUMBER"}
+DEFAULTS = TraceSettings()
 _FITTED = (
-    "Warning: the lengthscale was fitted to the private trace itself; publishing it tells something of the "
-    "trip that "
-    "no guarantee covers."
+    "Warning: the lengthscale was fitted to the private trace; publishing it reveals something of the "
+    "trip that no guarantee covers."
 )
 
 
 def add_trace_command(commands: Any) -> None:
-    """The subcommand and its options.
-
-    Parameters
-    ----------
-    commands : subparsers
-        Of the whole program.
-    """
+    """Add the subcommand and its options to the subparsers of the program."""
     text = "hide chosen moments of a location trace, keep the trip; not differential privacy"
     parser = commands.add_parser("trace", help=text, description=text)
+    _add_trip_options(parser)
+    _add_secret_options(parser)
+    _add_noise_options(parser)
+    _add_output_options(parser)
+    parser.set_defaults(run=run_trace)
+
+
+def _add_trip_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the file and its times."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -56,20 +61,14 @@ def add_trace_command(commands: Any) -> None:
         help="GPX, TCX, FIT, GeoLife .plt, CSV, or GeoJSON line with times",
     )
     parser.add_argument(
-        "--generated", action="store_true", help="in place of FILE: a generated trip, another one each time"
+        "--generated",
+        action="store_true",
+        help="in place of FILE: a generated trip, another one each time",
     )
     parser.add_argument(
-        "--out", metavar="DIR", required=True, help="new folder for GPX, GeoJSON and statement"
-    )
-    parser.add_argument(
-        "--trace", metavar="NAME", help="which trace of a file with several: its name or number from 1"
-    )
-    parser.add_argument(
-        "--secret",
-        metavar="FROM/TO",
-        action="append",
-        default=[],
-        help="a secret span of time in UTC, as 2026-05-01T12:00/2026-05-01T12:45; may be repeated",
+        "--trace",
+        metavar="NAME",
+        help="which trace of a file with several: its name or number from 1",
     )
     parser.add_argument(
         "--time-zone",
@@ -79,35 +78,48 @@ def add_trace_command(commands: Any) -> None:
     parser.add_argument(
         "--day-first",
         action=argparse.BooleanOptionalAction,
-        help="dates such as 3/4/2018 have the day first, or with --no-day-first the month, in the files and "
-        "in --secret (default: as a date such as 14/3/2018 tells)",
+        help="dates such as 3/4/2018 have the day first, or with --no-day-first the month, in the files "
+        "and in --secret (default: as a date such as 14/3/2018 shows)",
     )
-    number = {"type": float, "metavar": "NUMBER"}
-    default = TraceSettings()
+
+
+def _add_secret_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the secrets and the hypotheses about them."""
     parser.add_argument(
-        "--stops", **number, default=0.0, help="every stop of at least so many minutes is secret"
+        "--secret",
+        metavar="FROM/TO",
+        action="append",
+        default=[],
+        help="a secret span of time in UTC, as 2026-05-01T12:00/2026-05-01T12:45; may be repeated",
+    )
+    parser.add_argument(
+        "--stops", **NUMBER, default=0.0, help="minutes from which every stop is secret (default 0: no stop)"
     )
     parser.add_argument(
         "--stop-radius",
-        **number,
-        default=default.stop_radius,
-        help="metres within which one stays (default 100)",
+        **NUMBER,
+        default=DEFAULTS.stop_radius,
+        help="metres around the middle of a stop (default 100)",
     )
     parser.add_argument(
         "--moves",
         choices=MOVES,
-        default=default.moves,
-        help="which hypotheses about a secret are confused: shifted as a whole (default), or each record",
+        default=DEFAULTS.moves,
+        help="hypotheses about a secret to confuse: all records shifted alike (default), or each by itself",
     )
     parser.add_argument(
         "--radius",
-        **number,
-        default=default.radius,
+        **NUMBER,
+        default=DEFAULTS.radius,
         help="metres that hypotheses may differ by (default 200)",
     )
+
+
+def _add_noise_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the noise and the adversary's prior."""
     goal = parser.add_mutually_exclusive_group(required=True)
-    goal.add_argument("--error", **number, help="root mean squared error per axis around secrets, metres")
-    goal.add_argument("--interval", **number, help="wanted width of the adversary's 68 %% interval, metres")
+    goal.add_argument("--error", **NUMBER, help="root mean squared error per axis around secrets, metres")
+    goal.add_argument("--interval", **NUMBER, help="width of the adversary's 68 %% interval, metres")
     parser.add_argument(
         "--lengthscale",
         metavar="SECONDS",
@@ -115,89 +127,83 @@ def add_trace_command(commands: Any) -> None:
         help="over which places stay alike, from public knowledge (default 120), or 'fit'",
     )
     parser.add_argument(
-        "--amplitude", **number, default=default.amplitude, help="metres that one roams (default 500)"
+        "--amplitude",
+        **NUMBER,
+        default=DEFAULTS.amplitude,
+        help="metres over which a mover roams (default 500)",
     )
     parser.add_argument(
-        "--receiver", **number, default=default.error, help="error of the receiver, metres (default 3)"
+        "--receiver", **NUMBER, default=DEFAULTS.error, help="error of the receiver, metres (default 3)"
     )
     parser.add_argument(
-        "--every", **number, default=default.every, help="seconds per kept record (default 30; 0: all)"
+        "--every",
+        **NUMBER,
+        default=DEFAULTS.every,
+        help="seconds between released records (default 30; 0: all)",
     )
     parser.add_argument(
-        "--mode", choices=MODES, default=default.mode, help="robust over lengthscales (default), or exact"
+        "--mode",
+        choices=MODES,
+        default=DEFAULTS.mode,
+        help="robust over lengthscales (default), or exact",
     )
     parser.add_argument(
-        "--delta", **number, default=default.delta, help="at which epsilon and odds are stated"
+        "--delta", **NUMBER, default=DEFAULTS.delta, help="at which epsilon and odds are stated"
     )
     parser.add_argument(
         "--accept-large-odds",
         action="store_true",
         help="release although the odds of two places may change more than 100 times",
     )
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the written files, the readings and the ledger."""
+    parser.add_argument(
+        "--out", metavar="DIR", required=True, help="new folder for GPX, GeoJSON and statement"
+    )
     parser.add_argument(
         "--readings", metavar="FILE", help="CSV with 'time' and the values of a mobile sensor, for a map"
     )
     parser.add_argument(
-        "--table", metavar="FILE", help="where the readings go with their estimated places; it is private"
+        "--table",
+        metavar="FILE",
+        help="private table of the readings with their estimated places",
     )
     parser.add_argument("--resolution", type=int, default=8, help="of that map's hexagons (default 8)")
     parser.add_argument("--ledger", metavar="URL|FILE", help="ledger database")
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what it would protect; draw and charge nothing"
+        "--dry-run",
+        action="store_true",
+        help="say what the release would protect; draw and charge nothing",
     )
-    parser.set_defaults(run=run_trace)
 
 
 def run_trace(options: argparse.Namespace) -> int:
-    """Print what a release would protect, then charge, draw and write it, but for a dry run.
+    """Print what a release would protect, then charge, draw and write it unless it is a dry run.
 
     Raises
     ------
     WorkflowError
-        One sentence, for options, files and traces that do not do.
+        For unsuitable options, files and traces.
     """
     out = new_place(options.out)
     if (options.readings is None) != (options.table is None):
         raise WorkflowError("--readings and --table belong together: name the values, and where they go.")
     level = checked_resolution(options.resolution)
-    # What is wrong with the readings or their table is said before anything is charged.
+    # Errors of the readings or their table come before any charge.
     clock = {"zone": options.time_zone, "day_first": options.day_first}
     readings = None if options.readings is None else read_readings(options.readings, **clock)
     if options.table is not None and new_place(options.table, "file").resolve() == out.resolve():
-        raise WorkflowError("--out and --table name the same place: give the table a name of its own.")
+        raise WorkflowError("--out and --table name the same place: give the table another name.")
     traces, report = load_traces(_source(options), **clock)
     trace = chosen_trace(traces, options.trace)
     print("\n".join(report.lines()))
-    scale = fitted(trace, options) if options.lengthscale == "fit" else _number(options.lengthscale)
-    settings = TraceSettings(
-        lengthscale=scale,
-        amplitude=options.amplitude,
-        error=options.receiver,
-        windows=tuple(window(text, **clock) for text in options.secret),
-        stops=options.stops,
-        stop_radius=options.stop_radius,
-        moves=options.moves,
-        radius=options.radius,
-        goal="error" if options.interval is None else "interval",
-        metres=options.error if options.interval is None else options.interval,
-        every=options.every,
-        mode=options.mode,
-        delta=options.delta,
-        accept_large_odds=options.accept_large_odds,
-    )
+    settings = _settings(trace, options)
     if readings is not None:
         check_times(readings, trace.time)
     plan = _planned(trace, settings)
-    print("\n".join(sentences(plan)))
-    for number, one in enumerate(compare(plan), start=1):
-        print(
-            f"Secret {number}: the adversary's interval is {one.before:,.0f} m before the release; after it "
-            f"{one.designed:,.0f} m with this noise, {one.uniform:,.0f} m with uniform and "
-            f"{one.concentrated:,.0f} m "
-            "with concentrated noise of the same size."
-        )
-    for line in plan.left:
-        print(f"Attention: {line}")
+    _print_plan(plan)
     ledger = ledger_to_plan(options.ledger)
     check_release(plan, ledger)
     if options.dry_run:
@@ -209,68 +215,106 @@ def run_trace(options: argparse.Namespace) -> int:
     published = release_trace(plan, begin(ledger), out=out)
     print(f"Released as {published.released.release_id}, in {out}.")
     if readings is not None:
-        table, said = joined_table(published.files["places.csv"], readings, level)
-        try:
-            with made_whole(Path(options.table)) as file:
-                file.write_text(table, encoding="utf-8")
-        except WorkflowError as error:
-            raise WorkflowError(f"The trip was released, but {error}") from None
-        print(
-            f"{said} {Path(options.table).name} holds the readings: it is private, for a map's own release."
-        )
+        _write_readings(Path(options.table), published.files["places.csv"], readings, level)
     return 0
 
 
+def _settings(trace: Trace, options: argparse.Namespace) -> TraceSettings:
+    """The settings of the options; a lengthscale may be fitted to the trace."""
+    zone, day_first = options.time_zone, options.day_first
+    scale = fitted(trace, options) if options.lengthscale == "fit" else _number(options.lengthscale)
+    return TraceSettings(
+        lengthscale=scale,
+        amplitude=options.amplitude,
+        error=options.receiver,
+        windows=tuple(window(text, zone, day_first) for text in options.secret),
+        stops=options.stops,
+        stop_radius=options.stop_radius,
+        moves=options.moves,
+        radius=options.radius,
+        goal="error" if options.interval is None else "interval",
+        metres=options.error if options.interval is None else options.interval,
+        every=options.every,
+        mode=options.mode,
+        delta=options.delta,
+        accept_large_odds=options.accept_large_odds,
+    )
+
+
+def _print_plan(plan: TracePlan) -> None:
+    """Print the guarantee, the adversary's intervals, and warnings for the curator."""
+    print("\n".join(sentences(plan)))
+    for number, widths in enumerate(compare(plan), start=1):
+        print(
+            f"Secret {number}: the adversary's interval is {widths.before:,.0f} m before the release; "
+            f"after it {widths.designed:,.0f} m with this noise, {widths.uniform:,.0f} m with uniform and "
+            f"{widths.concentrated:,.0f} m with concentrated noise of the same size."
+        )
+    for line in plan.left:
+        print(f"Attention: {line}")
+
+
+def _write_readings(path: Path, places: str, readings: Readings, level: int) -> None:
+    """Write the private table of readings at the released places; `level` is its resolution."""
+    table, summary = joined_table(places, readings, level)
+    try:
+        with made_whole(path) as file:
+            file.write_text(table, encoding="utf-8")
+    except WorkflowError as error:
+        raise WorkflowError(f"The trip was released, but {error}") from None
+    print(f"{summary} {path.name} holds the readings: it is private, for the release of a map.")
+
+
 def _source(options: argparse.Namespace) -> Source:
-    """The file that is named, or a generated trip that no ledger has met."""
+    """The file of the options, or a generated trip, which is new to every ledger."""
     if options.generated == (options.file is not None):
-        raise WorkflowError("A trip comes from FILE, or with --generated from nobody: name one of the two.")
+        raise WorkflowError("A trip comes from FILE or from --generated: name one of the two.")
     if not options.generated:
-        named: str = options.file
-        return named
-    print("Generated: nobody made this trip.")
+        path: str = options.file
+        return path
+    print("Generated: an invented trip.")
     return generated_trip(int(random_name(), 16))
 
 
 def _planned(trace: Trace, settings: TraceSettings) -> TracePlan:
-    """The plan, with its progress; Ctrl-C stops it, as every command, before anything is charged."""
+    """Plan with progress on the terminal; Ctrl-C stops it before any charge."""
     try:
         return plan_trace(trace, settings, progress)
     finally:
         end_progress()
 
 
-def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:
+def chosen_trace(traces: tuple[Trace, ...], name: str | None) -> Trace:
     """One trace of a file.
 
     Parameters
     ----------
     traces : tuple of Trace
-    wanted : str, optional
+    name : str, optional
         Its name, or its number from 1.
 
     Raises
     ------
     WorkflowError
-        Where there are several and none is named, or the named one is not there.
+        For several traces without a name, or a name that no trace has.
     """
-    if wanted is None:
+    if name is None:
         if len(traces) == 1:
             return traces[0]
         raise WorkflowError(
             f"The file holds {len(traces)} traces: name one with --trace, by its number from 1."
         )
-    named = [trace for trace in traces if trace.name == wanted]
-    if len(named) == 1:
-        return named[0]
+    namesakes = [trace for trace in traces if trace.name == name]
+    if len(namesakes) == 1:
+        return namesakes[0]
     numbered = {str(number): trace for number, trace in enumerate(traces, start=1)}
-    if wanted in numbered:
-        return numbered[wanted]
+    if name in numbered:
+        return numbered[name]
     raise WorkflowError(f"The file holds no such trace: --trace takes a number from 1 to {len(traces)}.")
 
 
 def window(text: str, zone: str | None = None, day_first: bool | None = None) -> Window:
-    """A span of time as it is written on the command line: "FROM/TO", in UTC unless a zone is given.
+    """A span of time from the command line, "FROM/TO", in UTC unless a zone is named.
 
     Parameters
     ----------
@@ -278,7 +322,7 @@ def window(text: str, zone: str | None = None, day_first: bool | None = None) ->
     zone : str, optional
         Of times that name none.
     day_first : bool, optional
-        Whether dates such as 3.4.2018 have the day first; without it the two dates tell.
+        Whether dates such as 3.4.2018 have the day first; by default the two dates decide.
 
     Raises
     ------
@@ -307,21 +351,22 @@ def _moment(seconds: float, zoned: bool, zone: str | None, fold: int) -> float:
 
 
 def fitted(trace: Trace, options: argparse.Namespace) -> float:
-    """The trace's own lengthscale, seconds, said with a warning.
+    """The lengthscale that fits the private trace, seconds; prints a warning.
 
     Raises
     ------
     WorkflowError
-        If no lengthscale can be fitted to it.
+        If no lengthscale fits.
     """
     thin = trace.thinned(options.every)
     try:
-        found = fitted_prior(thin.time - thin.time[0], on_a_plane(thin)[1].T, options.receiver).lengthscale
+        places = on_a_plane(thin)[1]
+        scale = fitted_prior(thin.time - thin.time[0], places.T, options.receiver).lengthscale
     except CoreError as error:
         raise WorkflowError(f"{str(error)[:1].upper()}{str(error)[1:]}") from None
     print(_FITTED)
-    print(f"Fitted lengthscale: {found:.3g} s.")
-    return found
+    print(f"Fitted lengthscale: {scale:.3g} s.")
+    return scale
 
 
 def _number(text: str) -> float:

@@ -1,4 +1,4 @@
-"""What a release of a trace would say and cost, before anything is charged or drawn."""
+"""The plan of a trace's release, before any charge or draw."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ from hexcursion_traces.stops import chosen_secrets, left_open, stays
 
 Report = Callable[[float, str], None]
 WIDEST = 500_000.0
-"""Metres from the projection's middle: up to there a distance on the plane is wrong by less than 0.1 %."""
+"""Metres from the projection's middle within which distances on the plane err by less than 0.1
+%."""
 
-_STRETCH = 1.002  # taken on the radius for it
-_WATCHED = 100_000  # records up to which stays are looked for in all that was recorded
-_ROUNDS = 6  # of scaling a budget to a wanted interval
+_STRETCH = 1.002  # factor on the radius for this error
+_WATCHED = 100_000  # records up to which the search for stays reads the unthinned trace
+_ROUNDS = 6  # of scaling a budget to an interval
 _COMPARED = 700  # records up to which uniform and concentrated noise are compared
 
 
 @dataclass(frozen=True, eq=False)
 class TracePlan:
-    """A trace ready to be released; everything that can fail has been tried.
+    """A trace ready for its release: all steps that can fail have run.
 
     Parameters
     ----------
     recorded : Trace
-        As it was read: what the ledger marks.
+        As read; the ledger marks its records.
     trace : Trace
-        Thinned: what is released, with noise.
+        Thinned; its records are released with noise.
     settings : TraceSettings
     crs : str
         The local projection in metres.
@@ -49,9 +50,9 @@ class TracePlan:
     noise : TraceNoise
         Per axis.
     standings : tuple of Standing
-        One per secret, of this noise.
+        The certificates of this noise, one per secret.
     left : tuple of str
-        Sentences on stays that nearly are secret, private: for the curator alone.
+        Sentences on stays that are nearly secret; private, for the curator alone.
     """
 
     recorded: Trace
@@ -76,8 +77,8 @@ class TracePlan:
 
     @property
     def worst(self) -> Standing:
-        """The secret that is protected least."""
-        return max(self.standings, key=lambda one: one.certificate.mu)
+        """The secret with the weakest protection."""
+        return max(self.standings, key=lambda standing: standing.certificate.mu)
 
     def span(self, secret: Secret) -> tuple[float, float]:
         """Seconds since 1970 of a secret's first and last record."""
@@ -86,12 +87,13 @@ class TracePlan:
 
 @dataclass(frozen=True)
 class Compared:
-    """The adversary's 68 % interval at one secret, metres per axis, for noises of the same total variance.
+    """The adversary's 68 % interval at a secret, metres per axis, for noises of the same total
+    variance.
 
     Parameters
     ----------
     before : float
-        Knowing the prior alone.
+        Under the prior alone.
     designed, uniform, concentrated : float
         After the release, the smallest over the candidates.
     """
@@ -110,13 +112,13 @@ def plan_trace(recorded: Trace, settings: TraceSettings, report: Report | None =
     recorded : Trace
     settings : TraceSettings
     report : callable, optional
-        Called with the share done and a word; may raise to stop.
+        Called with the finished share and a word; may raise to stop.
 
     Raises
     ------
     WorkflowError
-        For a trace of fewer than two records or wider than `WIDEST`, for nothing to hide, and where no noise
-        can be shaped.
+        For a trace of fewer than two records or wider than `WIDEST`, for a trace without secrets,
+        and if no noise reaches the goal.
     """
     trace = recorded.thinned(settings.every)
     if trace.size < 2:
@@ -133,29 +135,31 @@ def plan_trace(recorded: Trace, settings: TraceSettings, report: Report | None =
 
 def secret_spans(recorded: Trace, trace: Trace, settings: TraceSettings) -> list[tuple[float, float]]:
     """First and last second of every secret that `plan_trace` would choose; errors as there."""
-    records = [secret.records for secret in _hidden(recorded, trace, settings)[0]]
-    return [(float(trace.time[one[0]]), float(trace.time[one[-1]])) for one in records]
+    secrets = _hidden(recorded, trace, settings)[0]
+    ends = ((secret.records[0], secret.records[-1]) for secret in secrets)
+    return [(float(trace.time[first]), float(trace.time[last])) for first, last in ends]
 
 
 def _hidden(
     recorded: Trace, trace: Trace, settings: TraceSettings
 ) -> tuple[tuple[Secret, ...], tuple[str, ...]]:
-    """The secrets among the thinned records, and what nearly is one; stays are looked for in all records."""
+    """The secrets among the thinned records, and sentences on stays that are nearly secret.
+
+    The search for stays reads all records.
+    """
     watched = recorded if recorded.size <= _WATCHED else trace
     places = on_a_plane(watched)[1]
-    found = stays(watched.time, places, settings.stops, settings.stop_radius)
-    if watched is not trace:  # a stay that shows in what is released counts too
-        found += stays(trace.time, on_a_plane(trace)[1], settings.stops, settings.stop_radius)
-    secrets = chosen_secrets(trace.time, settings.windows, found, settings.moves)
-    left = left_open(watched.time, places, settings.stops, settings.stop_radius, [*settings.windows, *found])
+    stay_spans = stays(watched.time, places, settings.stops, settings.stop_radius)
+    if watched is not trace:  # stays that only the released records show count as well
+        stay_spans += stays(trace.time, on_a_plane(trace)[1], settings.stops, settings.stop_radius)
+    secrets = chosen_secrets(trace.time, settings.windows, stay_spans, settings.moves)
+    hidden = [*settings.windows, *stay_spans]
+    left = left_open(watched.time, places, settings.stops, settings.stop_radius, hidden)
     if not secrets:
         stops = settings.stops
-        what = f"there is no stop of {stops:g} minutes or more" if stops > 0.0 else "no secret was named"
-        raise WorkflowError(
-            " ".join(
-                (f"Nothing would be hidden, since {what}: give a window of time, or a shorter stop.", *left)
-            )
-        )
+        why = f"there is no stop of {stops:g} minutes or more" if stops > 0.0 else "no secret was named"
+        sentence = f"Nothing would be hidden, since {why}: give a window of time, or a shorter stop."
+        raise WorkflowError(" ".join((sentence, *left)))
     return secrets, left
 
 
@@ -200,41 +204,42 @@ def _shaped(
         widest = 2.0 * math.hypot(settings.amplitude, settings.error)
         if settings.metres >= 0.95 * widest:
             raise WorkflowError(
-                f"An interval of {settings.metres:g} m is not less than the {widest:,.0f} m that the "
-                f"adversary's prior "
-                "has before anything is released: ask for less, or state a larger amplitude."
+                f"An interval of {settings.metres:g} m is not less than the {widest:,.0f} m of the "
+                "adversary's prior before the release: ask for less, or state a larger amplitude."
             )
         square = settings.metres**2 / 4.0
     noise = design_noise(times, secrets, settings.prior, square, mode=settings.mode, report=report)
-    found = standings(noise)
+    certified = standings(noise)
     if settings.goal == "error":
-        return noise, found
+        return noise, certified
     for _ in range(_ROUNDS):
-        got = min(one.interval for one in found)
-        if settings.metres <= got <= 1.02 * settings.metres:
+        narrowest = min(part.interval for part in certified)
+        if settings.metres <= narrowest <= 1.02 * settings.metres:
             break
-        # The interval grows more slowly than the noise: the prior's own width is its limit.
-        wanted, prior = settings.metres * 1.005, 2.0 * math.hypot(settings.amplitude, settings.error)
-        factor = (wanted**2 / (prior**2 - wanted**2)) / (got**2 / (prior**2 - min(got, 0.999 * prior) ** 2))
+        # The interval grows more slowly than the noise: the width of the prior is its limit.
+        goal, prior = settings.metres * 1.005, 2.0 * math.hypot(settings.amplitude, settings.error)
+        factor = (goal**2 / (prior**2 - goal**2)) / (
+            narrowest**2 / (prior**2 - min(narrowest, 0.999 * prior) ** 2)
+        )
         square *= min(max(factor, 0.01), 100.0)
         noise = design_noise(times, secrets, settings.prior, square, mode=settings.mode, report=report)
-        found = standings(noise)
-    if min(one.interval for one in found) < settings.metres:
+        certified = standings(noise)
+    if min(part.interval for part in certified) < settings.metres:
         raise WorkflowError(
             f"No noise was found that leaves the adversary {settings.metres:g} m: ask for a narrower "
             f"interval."
         )
-    return noise, found
+    return noise, certified
 
 
 def compare(plan: TracePlan) -> tuple[Compared, ...]:
-    """Set the designed noise beside uniform and concentrated noise of the same total variance, per secret.
+    """Compare the designed noise with uniform and concentrated noise of the same total variance.
 
     Returns
     -------
     tuple of Compared
-        Within the stretch around each secret where the trace has more than 700 records: there all three are
-        as in the whole trace up to far records.
+        One for each secret. In a trace of more than 700 records they cover the stretch around the
+        secret, where all three noises are those of the whole trace but for far records.
     """
     return tuple(_compared(plan, number) for number in range(len(plan.secrets)))
 
@@ -256,17 +261,18 @@ def _compared(plan: TracePlan, number: int) -> Compared:
         return min(interval(covariance, noise, inside) for covariance in covariances)
 
     index = np.array(inside.records)
-    before = min(2.0 * math.sqrt(float(c[np.ix_(index, index)].mean())) for c in covariances)
+    prior_width = min(2.0 * math.sqrt(float(c[np.ix_(index, index)].mean())) for c in covariances)
     if inside.moves == "separately":
-        before = min(
+        prior_width = min(
             2.0 * math.sqrt(max(float(np.linalg.eigvalsh(c[np.ix_(index, index)])[0]), 0.0))
             for c in covariances
         )
-    return Compared(before, width(shaped), width(even), width(dense))
+    return Compared(prior_width, width(shaped), width(even), width(dense))
 
 
 def degrees(plan: TracePlan, places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Longitude and latitude of places on the plan's projection, rounded to 1e-6 degrees (a decimetre).
+    """Longitude and latitude of places on the plan's projection, rounded to 1e-6 degrees (a
+    decimetre).
 
     Parameters
     ----------

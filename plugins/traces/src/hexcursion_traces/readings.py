@@ -1,4 +1,4 @@
-"""Readings of a mobile sensor at the places that a sanitised trip tells: a private table for a map."""
+"""Readings of a mobile sensor at the places of a released trip: a private table for a map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NONE = "No reading was made during the trip: compare the times of both files, i
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What a mobile sensor measured.
+    """The readings of a mobile sensor.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Readings:
     time : (m,) float64
         Seconds since 1970.
     values : tuple of m str
-        As they stand in the file; private.
+        As written in the file; private.
     """
 
     name: str
@@ -47,7 +47,7 @@ def checked_resolution(resolution: int) -> int:
     Raises
     ------
     WorkflowError
-        For a number that is none.
+        For another number.
     """
     try:
         return check_resolution(resolution)
@@ -65,7 +65,7 @@ def read_readings(source: str | Path, zone: str | None = None, day_first: bool |
     zone : str, optional
         Of times that name none; without it UTC.
     day_first : bool, optional
-        Whether dates such as 3/4/2018 have the day first; without it the dates tell.
+        Whether dates such as 3/4/2018 have the day first; by default the dates decide.
 
     Returns
     -------
@@ -75,13 +75,13 @@ def read_readings(source: str | Path, zone: str | None = None, day_first: bool |
     Raises
     ------
     WorkflowError
-        For a file without these columns, whose clock goes back where no zone is named, or whose dates do
-        not tell their order or contradict the stated one.
+        For a file without these columns, for a clock that goes back without a named zone, and for
+        dates with an open order or against the stated one.
     """
     path = Path(source)
     try:
         with path.open(encoding="utf-8-sig") as file:
-            # line by line: an open quote would take in the rows behind it
+            # line by line, since an open quote would swallow the rows after it
             rows = (row for line in file for row in csv.reader((line.rstrip("\n"),), strict=True))
             names = next(rows, [])
             header = [name for name in names if name]
@@ -114,7 +114,7 @@ def read_readings(source: str | Path, zone: str | None = None, day_first: bool |
 
 
 def check_times(readings: Readings, times: NDArray[np.float64]) -> None:
-    """Refuse readings none of which was made between the first and the last record of a trip.
+    """Refuse readings without any between the first and the last record of a trip.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ def check_times(readings: Readings, times: NDArray[np.float64]) -> None:
     Raises
     ------
     WorkflowError
-        Where that is so.
+        If no reading is within the trip.
     """
     if not np.any((readings.time >= times[0]) & (readings.time <= times[-1])):
         raise WorkflowError(_NONE)
 
 
 def readings_at(
-    times: NDArray[np.float64], axes: Sequence[NDArray[np.float64]], wanted: NDArray[np.float64]
+    times: NDArray[np.float64], axes: Sequence[NDArray[np.float64]], moments: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Estimates between the records of a trip.
 
@@ -141,8 +141,8 @@ def readings_at(
     times : (n,)
         Of the records, seconds since 1970.
     axes : sequence of (n,)
-        What is known at them, such as longitude, latitude and deviation.
-    wanted : (m,)
+        Values at the records, such as longitude, latitude and deviation.
+    moments : (m,)
         Times of the readings.
 
     Returns
@@ -150,12 +150,12 @@ def readings_at(
     list of (m,) float64
         One per axis; NaN before the first and after the last record.
     """
-    outside = (wanted < times[0]) | (wanted > times[-1])
-    return [np.where(outside, np.nan, np.interp(wanted, times, axis)) for axis in axes]
+    outside = (moments < times[0]) | (moments > times[-1])
+    return [np.where(outside, np.nan, np.interp(moments, times, axis)) for axis in axes]
 
 
 def joined_table(places: str, readings: Readings, resolution: int) -> tuple[str, str]:
-    """Put readings where the released trip says that they were made.
+    """Put readings at the places of the released trip.
 
     Parameters
     ----------
@@ -168,34 +168,35 @@ def joined_table(places: str, readings: Readings, resolution: int) -> tuple[str,
     Returns
     -------
     table : str
-        CSV: lon, lat, sd_m, the values, the likeliest hexagon and its probability. It holds the readings:
-        private. Named as `place_sd`, the column sd_m lets a map count each row in its likeliest hexagon.
-    said : str
-        How many readings found a place, and how sure their hexagons are.
+        CSV: lon, lat, sd_m, the values, the likeliest hexagon and its probability. It contains the
+        readings and is private. With the column sd_m as `place_sd`, a map counts each row in its
+        likeliest hexagon.
+    summary : str
+        The number of readings with a place, and the mean probability of their hexagons.
 
     Raises
     ------
     WorkflowError
         For no reading during the trip.
     """
-    known = list(csv.DictReader(io.StringIO(places)))
-    times = read_instants([row["time"] for row in known]).seconds
-    axes = [np.array([float(row[name]) for row in known]) for name in ("lon", "lat", "sd_m")]
+    records = list(csv.DictReader(io.StringIO(places)))
+    times = read_instants([row["time"] for row in records]).seconds
+    axes = [np.array([float(row[name]) for row in records]) for name in ("lon", "lat", "sd_m")]
     lon, lat, deviation = readings_at(times, axes, readings.time)
-    found = np.flatnonzero(np.isfinite(lon))
-    if not found.size:
+    inside = np.flatnonzero(np.isfinite(lon))
+    if not inside.size:
         raise WorkflowError(_NONE)
-    cells = likeliest(cell_shares(lon[found], lat[found], deviation[found], resolution))
+    cells = likeliest(cell_shares(lon[inside], lat[inside], deviation[inside], resolution))
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["lon", "lat", "sd_m", readings.name, "h3", "probability"])
-    for record, (cell, share) in zip(found, cells, strict=True):
+    for record, (cell, share) in zip(inside, cells, strict=True):
         value = readings.values[record]
         place = f"{lon[record]:.6f}", f"{lat[record]:.6f}", f"{deviation[record]:.1f}"
         rows.writerow([*place, value, cell, f"{share:.3f}"])
     mean = float(np.mean([share for _, share in cells]))
-    said = (
-        f"{found.size:,} of {readings.time.size:,} readings found a place; at resolution {resolution} the "
+    summary = (
+        f"{inside.size:,} of {readings.time.size:,} readings found a place; at resolution {resolution} the "
         f"likeliest hexagon of a reading is right with probability {mean:.0%} on average."
     )
-    return text.getvalue(), said
+    return text.getvalue(), summary

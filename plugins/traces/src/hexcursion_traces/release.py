@@ -1,4 +1,4 @@
-"""The release of a trace: charged, drawn once from the operating system's randomness, put in place whole."""
+"""The release of a trace: charged, drawn once from system entropy, put in place whole."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from hexcursion_traces.mathematics.posterior import estimate
 from hexcursion_traces.plan import TracePlan, degrees
 from hexcursion_traces.statement import public_facts, statement, stop_large_odds
 
-_TOGETHER = 1500  # records up to which one estimate uses all others
+_TOGETHER = 1500  # records up to which every estimate uses all records
 
 
 @dataclass(frozen=True, eq=False)
 class PublishedTrace:
-    """A trace that was released.
+    """A released trace.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ class PublishedTrace:
 
 
 def marks_of(plan: TracePlan, ledger: Ledger) -> TraceMarks:
-    """The ledger's keyed marks of all records that were read."""
+    """The ledger's keyed marks of all recorded places and times."""
     recorded = plan.recorded
     return trace_marks(ledger, recorded.time, recorded.longitude, recorded.latitude)
 
 
 def check_release(plan: TracePlan, ledger: Ledger) -> None:
-    """Raise LedgerError where some of the records were released before; writes nothing."""
+    """Raise LedgerError if some of the records were released before; write nothing."""
     check_trace(ledger, marks_of(plan, ledger))
 
 
@@ -72,19 +72,19 @@ def release_trace(
     plan : TracePlan
     ledger : Ledger
     session : str
-        One person's work on one plan, so that a second click is told from a second release.
+        Identifies the work on one plan, so that a second click is no second release.
     out : Path, optional
         A new folder for the files.
     shelf : Path, optional
-        Where there is no `out`: the folder in which they get one by the release's id.
+        Without `out`: the parent of a new folder with the release's id.
 
     Raises
     ------
     LedgerError, RequestTaken
-        Before anything was charged.
+        Before any charge.
     WorkflowError
-        For large odds that nobody accepted, and where the folder exists or cannot be written; then nothing
-        was charged.
+        For large odds that the curator did not accept, and for a folder that exists or cannot be
+        written, before any charge; for a failure after the charge, with the entry's number.
     """
     stop_large_odds(plan)
     ledger.check_room()
@@ -105,8 +105,7 @@ def release_trace(
         except Exception as error:
             raise WorkflowError(
                 f"The release broke off after it was charged as entry {entry.number} "
-                f"({str(error).rstrip('.')}): the "
-                "entry stands, and nothing was published."
+                f"({str(error).rstrip('.')}): the entry remains, and nothing was published."
             ) from error
         return published
     finally:
@@ -139,21 +138,21 @@ def _drawn(plan: TracePlan, release_id: str, seal: str, entropy: Entropy) -> Pub
     noisy = plan.places + plan.noise.draw(entropy).T
     lon, lat = degrees(plan, noisy)
     released = ReleasedTrace(release_id, plan.trace.time, lon, lat, np.sqrt(plan.noise.variance))
-    said = statement(plan, release_id, seal)
+    facts = statement(plan, release_id, seal)
     places, deviation = estimated_places(plan, noisy)
     texts = (
         gpx_text(released),
-        geojson_text(released, said),
+        geojson_text(released, facts),
         places_text(released, *degrees(plan, places), deviation),
-        json.dumps(said, indent=2, ensure_ascii=False) + "\n",
+        json.dumps(facts, indent=2, ensure_ascii=False) + "\n",
     )
-    return PublishedTrace(released, said, dict(zip(FILES, texts, strict=True)))
+    return PublishedTrace(released, facts, dict(zip(FILES, texts, strict=True)))
 
 
 def estimated_places(
     plan: TracePlan, noisy: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate the places from their noisy release, under the stated prior; it reads nothing private.
+    """Estimate the places from their noisy release, under the stated prior; reads nothing private.
 
     Parameters
     ----------
@@ -166,7 +165,7 @@ def estimated_places(
     places : (n, 2) float64
         Metres.
     deviation : (n,) float64
-        Metres per axis. Beyond 1,500 records a record's own release and noise.
+        Metres per axis. Beyond 1,500 records the noise of the record alone.
     """
     if plan.trace.size > _TOGETHER:
         return noisy, np.sqrt(plan.noise.variance)

@@ -1,4 +1,4 @@
-"""The public choices about a trace, valid or not existing."""
+"""The public choices about a trace; invalid ones cannot be constructed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 OPTIONS = {"metres": "--error or --interval", "error": "--receiver"}
-"""Settings that the command line calls by another name."""
+"""Settings with another name on the command line."""
 
 MOST_ODDS = 100.0
-"""A release that may change odds more often than this is stopped; a map's receipt is marked from here on."""
+"""Factor of the odds above which a release is stopped and a map's receipt has a warning."""
 
 
 @dataclass(frozen=True)
@@ -44,32 +44,32 @@ class Window:
 
 @dataclass(frozen=True)
 class TraceSettings:
-    """What is asked of a trace's release.
+    """The settings of a trace's release.
 
     Parameters
     ----------
     lengthscale : float
         Seconds over which places stay alike, the adversary's belief; from public knowledge.
     amplitude : float
-        Metres; how far the mover roams, at least.
+        Metres over which the mover roams, at least.
     error : float
-        Metres; the receiver's own.
+        Metres; of the receiver.
     windows : tuple of Window
         Secrets by time.
     stops : float
         Minutes: every longer stop is a secret; 0 for none.
     stop_radius : float
-        Metres within which one stays at a stop.
+        Metres around the middle of a stop.
     moves : {"together", "separately"}
         As for `hexcursion_traces.mathematics.secret.Secret`.
     radius : float
-        Metres: hypotheses up to this distance apart are to be confused.
+        Metres up to which hypotheses are confused.
     goal : {"error", "interval"}
-        Whether `metres` is the root mean squared error per axis that is added in the windows around secrets,
-        or the width of the adversary's 68 % interval that is wanted at every secret.
+        Whether `metres` is the root mean squared error per axis in the windows around secrets, or
+        the least width of the adversary's 68 % interval at every secret.
     metres : float
     every : float
-        Seconds: one record per slot is kept; 0 keeps all.
+        Seconds between released records; 0 for all records.
     mode : {"robust", "exact"}
     delta : float
         At which epsilon and odds are stated.
@@ -79,7 +79,7 @@ class TraceSettings:
     Raises
     ------
     WorkflowError
-        For a number that makes no sense.
+        For an impossible value.
     """
 
     lengthscale: float = 120.0
@@ -125,17 +125,17 @@ class TraceSettings:
             raise WorkflowError(f"{str(error)[0].upper()}{str(error)[1:]}") from None
 
     @staticmethod
-    def _refuse(name: str, value: object, good: bool, wanted: str) -> None:
+    def _refuse(name: str, value: object, good: bool, requirement: str) -> None:
         if not good:
-            said = f"{name!r} ({OPTIONS[name]})" if name in OPTIONS else repr(name)
-            raise WorkflowError(f"The setting {said} must be {wanted}, not {value!r}.")
+            label = f"{name!r} ({OPTIONS[name]})" if name in OPTIONS else repr(name)
+            raise WorkflowError(f"The setting {label} must be {requirement}, not {value!r}.")
 
     @property
     def prior(self) -> TracePrior:
-        """The adversary's prior that is stated."""
+        """The stated prior of the adversary."""
         return TracePrior(float(self.lengthscale), float(self.amplitude), float(self.error))
 
     @property
     def factors(self) -> tuple[float, ...]:
-        """Lengthscales for which the guarantee is stated, relative to the stated one."""
+        """Lengthscales of the guarantee, relative to the stated one."""
         return ROBUST_FACTORS if self.mode == "robust" else (1.0,)

@@ -1,4 +1,4 @@
-"""The shelf of trips: what the screen Traces has released on this machine, newest first."""
+"""The shelf of trips: the releases of the screen Traces on this machine, newest first."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hexcursion.words import plural
 from hexcursion_traces.exports import FILES
 
 _ID = re.compile(r"[0-9a-f]{16}")
-MOST = 20  # trips that are read
+MOST = 20  # trips on the screen
 
 
 def trips_folder() -> Path:
-    """Where trips lie that were released on the screen Traces: `trips` in this installation's home."""
+    """The folder of trips released on the screen Traces: `trips` in this installation's home."""
     return home() / "trips"
 
 
@@ -45,29 +45,29 @@ class ShelvedTrip:
 
 
 def trips(most: int = MOST) -> tuple[ShelvedTrip, ...]:
-    """The latest trips on the shelf, newest first; older ones lie there unread.
+    """The latest trips on the shelf, newest first; older ones are not read.
 
     Returns
     -------
     tuple of ShelvedTrip
-        Folders that lack a file, or have another name than a release's, are none: a release puts all files
-        in place at once.
+        Folders without one of the files, or with another name than a release's, do not count: a
+        release puts all files in place at once.
     """
     folder = trips_folder()
-    found = [
-        one
-        for one in (folder.iterdir() if folder.is_dir() else ())
-        if _ID.fullmatch(one.name) and all((one / name).is_file() for name in FILES)
+    folders = [
+        entry
+        for entry in (folder.iterdir() if folder.is_dir() else ())
+        if _ID.fullmatch(entry.name) and all((entry / name).is_file() for name in FILES)
     ]
-    found.sort(key=lambda one: (-one.stat().st_mtime_ns, one.name))
-    return tuple(ShelvedTrip(one.name, _title(one), one) for one in found[:most])
+    folders.sort(key=lambda entry: (-entry.stat().st_mtime_ns, entry.name))
+    return tuple(ShelvedTrip(entry.name, _title(entry), entry) for entry in folders[:most])
 
 
 def _title(folder: Path) -> str:
-    made = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+    time = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     try:
-        said = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
-        size = f"{plural(said['records'], 'record')}, {plural(said['secrets'], 'secret')}"
+        statement = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
+        size = f"{plural(statement['records'], 'record')}, {plural(statement['secrets'], 'secret')}"
     except (OSError, ValueError, KeyError, TypeError):
         size = "its statement cannot be read"
-    return f"{made:%Y-%m-%d %H:%M} UTC, {size}, {folder.name}"
+    return f"{time:%Y-%m-%d %H:%M} UTC, {size}, {folder.name}"

@@ -1,4 +1,4 @@
-"""Finds secrets in a trace: spans of time that a person names, and stays longer than some minutes."""
+"""Secrets of a trace: spans of time that the curator names, and stays longer than some minutes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hexcursion_traces.settings import Window
 Floats = NDArray[np.float64]
 
 LIKELY = 5.0
-"""Minutes from which on a stay is mentioned where no length of a stop was asked for."""
+"""Minutes from which a stay is mentioned if the settings have no length of a stop."""
 
-_TURNS = 20  # of moving a stay's centre to the median of its records, at most
-_CLOSER = (1.0, 0.25)  # excursions that a stay is joined across, as shares of its least length
-_STEPS = 40  # places in each least length at which a stay may be seen first
-_WITHIN_A_STAY = 4  # the same within a stay that was seen
-_PACE = 0.7  # metres a second, below which a gap was no way from place to place
-_NAMED = 6  # stays whose length is said
-_CLICKED = 300.0  # seconds of an excursion that the stay around a clicked record is joined across
+_TURNS = 20  # largest number of moves of a stay's centre to the median of its records
+_CLOSER = (1.0, 0.25)  # lengths of excursions within a stay, as shares of its least length
+_STEPS = 40  # places in each least length at which a stay may begin
+_WITHIN_A_STAY = 4  # the same within a known stay
+_PACE = 0.7  # metres a second; a gap below this pace contains a stop
+_NAMED = 6  # stays with their length in a sentence
+_CLICKED = 300.0  # seconds of an excursion within the stay around a clicked record
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,15 @@ def find_stops(time: Floats, places: Floats, minutes: float, within: float) -> t
 
     Notes
     -----
-    A stay begins and ends with a record near its centre, and half of its time, or of its records, is there:
-    a minority of strays does not end it. It is joined across gaps (a receiver that is switched off at a
-    place stays there) and across excursions that are observed for less than `minutes`.
+    A stay begins and ends with a record near its centre, and half of its time, or of its records,
+    is there: a minority of strays does not end it. It continues across gaps (a receiver that is
+    switched off at a place stays there) and across excursions observed for less than `minutes`.
     """
     spans: list[tuple[int, int]] = []
     for first, last in sorted(
         (stop.first, stop.last)
         for even in (False, True)
-        for stop in _found(time, places, minutes, within, even)
+        for stop in _candidates(time, places, minutes, within, even)
     ):
         if spans and first <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
@@ -74,23 +74,23 @@ def find_stops(time: Floats, places: Floats, minutes: float, within: float) -> t
     return tuple(Stop(first, last, float(time[last] - time[first])) for first, last in spans)
 
 
-def _found(time: Floats, places: Floats, minutes: float, within: float, even: bool) -> list[Stop]:
-    found: list[Stop] = []
-    first, least = 0, 60.0 * minutes
+def _candidates(time: Floats, places: Floats, minutes: float, within: float, even: bool) -> list[Stop]:
+    stay_list: list[Stop] = []
+    first, shortest = 0, 60.0 * minutes
     while first < len(time) - 1:
-        stop = _stay_from(time, places, first, least, within, even)
+        stop = _stay_from(time, places, first, shortest, within, even)
         if stop is not None:
-            found.append(stop)
-        # A stay is not leapt over: the next one may begin within it, beside strays that both claim.
-        step = least / (_WITHIN_A_STAY if stop is not None else _STEPS)
+            stay_list.append(stop)
+        # The next stay may begin within this one, near strays that belong to both.
+        step = shortest / (_WITHIN_A_STAY if stop is not None else _STEPS)
         first = max(first + 1, int(np.searchsorted(time, time[first] + step)))
-    return found
+    return stay_list
 
 
 def _stay_from(
     time: Floats, places: Floats, first: int, least: float, within: float, even: bool
 ) -> Stop | None:
-    """The stay that the `least` seconds after a record belong to; None for a way."""
+    """The stay of the `least` seconds after a record; None for a way."""
     end = min(int(np.searchsorted(time, time[first] + least)) + 1, len(time))
     spent = np.minimum(np.diff(time[first:end]), time[first] + least - time[first : end - 1])
     spent = np.ones(end - first - 1) if even else spent
@@ -120,31 +120,35 @@ def _grown(
     within: float,
     even: bool,
 ) -> tuple[int, int]:
-    """First and last record of the longest run around a record near a centre, which moves to their median."""
-    found = record, record
+    """First and last record of the longest run around a record near a centre.
+
+    The centre moves to the median of the run.
+    """
+    longest = record, record
     for _ in range(_TURNS):
         near = np.flatnonzero(_near(places, centre, within))
-        # A run goes on across records elsewhere that are observed for less than an excursion.
+        # A run continues across records elsewhere if they are observed for less than an excursion.
         apart = time[np.maximum(near[1:] - 1, 0)] - time[np.minimum(near[:-1] + 1, len(time) - 1)]
         ends = np.flatnonzero((np.diff(near) > 1) & (apart >= excursion))
         starts, stops = np.concatenate([[0], ends + 1]), np.concatenate([ends, [len(near) - 1]])
-        held = np.flatnonzero((near[starts] <= record) & (near[stops] >= record)) if near.size else near
-        if not held.size:
+        runs = np.flatnonzero((near[starts] <= record) & (near[stops] >= record)) if near.size else near
+        if not runs.size:
             break
-        members = near[starts[held[0]] : stops[held[0]] + 1]
-        if time[members[-1]] - time[members[0]] >= time[found[1]] - time[found[0]]:
-            found = int(members[0]), int(members[-1])
+        members = near[starts[runs[0]] : stops[runs[0]] + 1]
+        if time[members[-1]] - time[members[0]] >= time[longest[1]] - time[longest[0]]:
+            longest = int(members[0]), int(members[-1])
         if members.size < 2:
             break
-        moved = _median(places[members], np.ones(members.size - 1) if even else np.diff(time[members]))
-        if np.array_equal(moved, centre):
+        spent = np.ones(members.size - 1) if even else np.diff(time[members])
+        median = _median(places[members], spent)
+        if np.array_equal(median, centre):
             break
-        centre = moved
-    return found
+        centre = median
+    return longest
 
 
 def _median(places: Floats, spent: Floats) -> Floats:
-    """(2,): the median place, each record counting for half the seconds to its neighbours."""
+    """(2,) median place, where each record weighs half the seconds to its neighbours."""
     weights = np.convolve(spent, [0.5, 0.5])
     middle = []
     for axis in places.T:
@@ -159,13 +163,13 @@ def _near(places: Floats, centre: Floats, within: float) -> NDArray[np.bool_]:
     return np.asarray(np.hypot(*(places - centre).T) <= within)
 
 
-def _share(near: NDArray[np.bool_], spent: Floats, whole: float) -> float:
-    """Share of the time between records that is spent near: half of it where one end is."""
-    return float(np.sum(spent * (near[:-1] * 0.5 + near[1:] * 0.5))) / whole
+def _share(near: NDArray[np.bool_], spent: Floats, total: float) -> float:
+    """Share of the time between records spent near; an interval with one near end counts half."""
+    return float(np.sum(spent * (near[:-1] * 0.5 + near[1:] * 0.5))) / total
 
 
 def stay_around(time: Floats, places: Floats, record: int, within: float) -> tuple[int, int]:
-    """The stay that a record belongs to.
+    """The stay around a record.
 
     Parameters
     ----------
@@ -175,12 +179,12 @@ def stay_around(time: Floats, places: Floats, record: int, within: float) -> tup
         Metres.
     record : int
     within : float
-        Metres from the stay's centre, as for `find_stops`; it is joined across excursions below five minutes.
+        Metres from the stay's centre, as for `find_stops`; it includes excursions below five minutes.
 
     Returns
     -------
     first, last : int
-        Records; both are `record` where one only passed by.
+        Records; both are `record` if the mover only passed by.
     """
     low, high = _grown(time, places, record, places[record], _CLICKED, within, False)
     return min(low, record), max(high, record)
@@ -198,37 +202,37 @@ def stays(time: Floats, places: Floats, minutes: float, within: float) -> tuple[
     minutes, within : float
         As for `find_stops`; 0 minutes for no stays.
     """
-    found = find_stops(time, places, minutes, within) if minutes > 0.0 else ()
-    return tuple(Window(float(time[stop.first]), float(time[stop.last])) for stop in found)
+    stops = find_stops(time, places, minutes, within) if minutes > 0.0 else ()
+    return tuple(Window(float(time[stop.first]), float(time[stop.last])) for stop in stops)
 
 
 def chosen_secrets(
-    time: Floats, windows: Sequence[Window], found: Sequence[Window], moves: Moves
+    time: Floats, windows: Sequence[Window], stay_spans: Sequence[Window], moves: Moves
 ) -> tuple[Secret, ...]:
-    """Make windows and stays into secrets; spans that overlap are one.
+    """Make windows and stays into secrets; overlapping spans become one secret.
 
     Parameters
     ----------
     time : (n,)
-        Seconds since 1970, ascending: of the records that are released.
+        Seconds since 1970, ascending, of the released records.
     windows : sequence of Window
-        That a person named; each holds a record.
-    found : sequence of Window
-        Stays that were found; those between two records are no secrets, since nothing of them is released.
+        Named by the curator; each contains a record.
+    stay_spans : sequence of Window
+        Stays; one between two released records is no secret, since nothing of it is released.
     moves : {"together", "separately"}
 
     Returns
     -------
     tuple of Secret
-        In order; none where nothing is secret.
+        In order; possibly empty.
 
     Raises
     ------
     WorkflowError
-        Where a named window holds no record.
+        For a window without a record.
     """
     spans = []
-    for window in (*windows, *found):
+    for window in (*windows, *stay_spans):
         inside = np.flatnonzero((time >= window.start) & (time <= window.end))
         if inside.size:
             spans.append((int(inside[0]), int(inside[-1])))
@@ -237,19 +241,19 @@ def chosen_secrets(
                 "A secret's window holds no record of the trace: compare its times, which are in UTC, with "
                 "the trace's."
             )
-    joined: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for first, last in sorted(spans):
-        if joined and first <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
-            joined.append((first, last))
-    return tuple(Secret(tuple(range(first, last + 1)), moves) for first, last in joined)
+            merged.append((first, last))
+    return tuple(Secret(tuple(range(first, last + 1)), moves) for first, last in merged)
 
 
 def left_open(
     time: Floats, places: Floats, minutes: float, within: float, secret: Sequence[Window]
 ) -> tuple[str, ...]:
-    """Say which stays are nearly long or narrow enough to be secret and are not: for the curator alone.
+    """Describe stays that are nearly long or narrow enough to be secret; for the curator alone.
 
     Parameters
     ----------
@@ -258,58 +262,58 @@ def left_open(
     places : (n, 2)
         Metres.
     minutes, within : float
-        As for `find_stops`; 0 minutes where no stops are asked for.
+        As for `find_stops`; 0 minutes if stops are not secret.
     secret : sequence of Window
-        What is hidden. A stay is left open where less than half of its time is.
+        The hidden spans. A stay is open if less than half of its time is hidden.
 
     Returns
     -------
     tuple of str
         A sentence for shorter stays, one for wider ones, one for gaps between two places.
     """
-    least = minutes or 2.0 * LIKELY
+    shortest = minutes or 2.0 * LIKELY
 
-    def opened(some: Sequence[Window]) -> list[Window]:
-        return [one for one in some if 2.0 * _hidden(one, secret) <= one.end - one.start]
+    def opened(spans: Sequence[Window]) -> list[Window]:
+        return [span for span in spans if 2.0 * _hidden(span, secret) <= span.end - span.start]
 
-    shorter = opened(stays(time, places, 0.5 * least, within))
+    shorter = opened(stays(time, places, 0.5 * shortest, within))
     secret = (*secret, *shorter)
-    wider = opened(stays(time, places, least, 2.0 * within))
+    wider = opened(stays(time, places, shortest, 2.0 * within))
     far, spent = np.hypot(*np.diff(places, axis=0).T), np.diff(time)
-    still = np.flatnonzero((spent >= 60.0 * least) & (far > within) & (far < _PACE * spent))
+    still = np.flatnonzero((spent >= 60.0 * shortest) & (far > within) & (far < _PACE * spent))
     gaps = opened([Window(float(time[at]), float(time[at + 1])) for at in still])
-    said = []
+    notes = []
     if shorter:
-        said.append(
+        notes.append(
             f"{_lasting(shorter, 'stay')} not protected: lower the least length of a stop, or name the span."
         )
     if wider:
-        said.append(
+        notes.append(
             f"{_lasting(wider, 'stay')} not protected, since the places scatter over more than {within:g} m: "
             "widen the radius of a stop, or name the span."
         )
     if gaps:
-        said.append(
+        notes.append(
             f"{_lasting(gaps, 'gap')} not protected: the trip goes on elsewhere, slower than one walks, so "
             "there was a stop at an end of it. Name the span if it is private."
         )
-    return tuple(said)
+    return tuple(notes)
 
 
-def _hidden(one: Window, secret: Sequence[Window]) -> float:
-    """Seconds of a span that lie in secrets."""
-    spent, seen = 0.0, one.start
-    for each in sorted(secret, key=lambda window: window.start):
-        spent += max(0.0, min(one.end, each.end) - max(seen, each.start))
-        seen = max(seen, min(one.end, each.end))
+def _hidden(span: Window, secret: Sequence[Window]) -> float:
+    """Seconds of a span that are in secrets."""
+    spent, reached = 0.0, span.start
+    for other in sorted(secret, key=lambda window: window.start):
+        spent += max(0.0, min(span.end, other.end) - max(reached, other.start))
+        reached = max(reached, min(span.end, other.end))
     return spent
 
 
-def _lasting(some: Sequence[Window], word: str) -> str:
-    """So many stays and how long they last: "2 stays of 8 and 9 minutes are"."""
-    minutes = [f"{(one.end - one.start) / 60.0:,.0f}" for one in some[:_NAMED]]
-    if len(some) > _NAMED:
+def _lasting(spans: Sequence[Window], word: str) -> str:
+    """The number and lengths of stays: "2 stays of 8 and 9 minutes are"."""
+    minutes = [f"{(span.end - span.start) / 60.0:,.0f}" for span in spans[:_NAMED]]
+    if len(spans) > _NAMED:
         minutes.append("more")
     listed = " and ".join([", ".join(minutes[:-1]), minutes[-1]] if len(minutes) > 1 else minutes)
-    listed = listed.replace("and more", "minutes and more") if len(some) > _NAMED else f"{listed} minutes"
-    return f"{plural(len(some), word)} of {listed} {'is' if len(some) == 1 else 'are'}"
+    listed = listed.replace("and more", "minutes and more") if len(spans) > _NAMED else f"{listed} minutes"
+    return f"{plural(len(spans), word)} of {listed} {'is' if len(spans) == 1 else 'are'}"

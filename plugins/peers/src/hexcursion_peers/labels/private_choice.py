@@ -4,42 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from dpgp_core._checks import positive
-from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.rdp import ORDERS, RdpCurve
-from dpgp_core.discrete_laplace import FairBits, exponential_coin
+from dpgp_core.accounting.composition import Cost, selection_curve
+from dpgp_core.discrete_laplace import exponential_choice
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.noise import Entropy, SystemEntropy, WordSource
+from dpgp_core.noise import Entropy, SystemEntropy
 from dpgp_core.posterior.records import RESPONSE_BITS
-
-
-def exponential_choice(errors: Sequence[int], sensitivity: int, epsilon: float, source: WordSource) -> int:
-    """One place in a list, with probability proportional to `exp(-epsilon error/(2 sensitivity))`, exactly.
-
-    Errors are PRIVATE whole numbers of any size; `sensitivity`, public, is how far one record can move any of
-    them. (epsilon, 0)-DP, epsilon's double taken as an exact number, and of bounded range epsilon: nothing is
-    rounded between errors and choice.
-
-    McSherry and Talwar 2007. A candidate is proposed at random and kept by a coin of probability
-    `exp(-epsilon (error - least)/(2 sensitivity))`; the coins are exact (Canonne, Kamath and Steinke 2020).
-    Raises InvalidValue without a candidate, or for a sensitivity or epsilon that is not positive.
-    """
-    if not errors or sensitivity < 1:
-        raise InvalidValue("a choice needs at least one candidate, and a positive sensitivity.")
-    tempered = Fraction(positive("epsilon", epsilon)) / (2 * sensitivity)
-    bits, least = FairBits(source), min(errors)
-    while True:
-        index = bits.below(len(errors))
-        gap = tempered * (errors[index] - least)
-        if exponential_coin(gap.numerator, gap.denominator, bits):
-            return index
-
 
 STEPS = 1 << RESPONSE_BITS  # values are whole multiples of this part of their unit
 _FINE = 40  # weights are multiples of 2^-40, errors of 2^-80 squared steps
@@ -167,21 +142,6 @@ def largest_sensitivity(candidates: Sequence[Sequence[Fold]], sums: ValueSums) -
     if not all(np.array_equal(each, tested[0]) for each in tested):
         raise InvalidValue("all candidates must be tested on the same places, equally often.")
     return max(error_sensitivity(folds, sums) for folds in candidates)
-
-
-def selection_curve(epsilon: float) -> RdpCurve:
-    """RDP of an exponential mechanism of bounded range epsilon: `min(epsilon, alpha epsilon^2 / 8)`.
-
-    Candidate j is chosen with probability proportional to `exp(lam u_j)`, `lam = epsilon / (2 S)`, where one
-    record moves a score `u_j` by at most S, so the log ratio Z of two choice probabilities, `lam d_j` less a
-    constant, has range at most epsilon. Under Q, `phi(a) = log E exp(a Z)` has phi(0) = phi(1) = 0, and phi''
-    is the variance of Z under a tilted law, at most epsilon^2/4 (Popoviciu). The interpolation error at the
-    nodes 0 and 1 gives `phi(a) <= a (a-1) epsilon^2 / 8`, so the Renyi divergence `phi(a)/(a-1)` is at most
-    `a epsilon^2/8` (Cesar and Rogers 2021). It is also at most max Z <= epsilon: exp(Z) has mean 1, so Z
-    changes sign.
-    """
-    epsilon = positive("epsilon", epsilon)
-    return RdpCurve(np.minimum(epsilon, ORDERS * epsilon**2 / 8.0) * (1.0 + 1e-14))
 
 
 def choose_candidate(

@@ -1,4 +1,5 @@
-"""A generated trip through the invented city, as GPX: a ride with a stay of a quarter of an hour."""
+"""A generated trip through the invented city, as GPX: a ride with a stay of a quarter of an
+hour."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ from data_loaders.demo_data import Array, to_lonlat
 from hexcursion_traces.loading.gpx import track_gpx
 
 GENERATED_TRIP = "generated-demo-trip.gpx"
-"""What the file is called: whoever keeps it sees that it is nobody's."""
+"""The name of the file, which shows that the trip is invented."""
 
 _START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 _STEP = 30.0  # seconds between records
 _SPEED = 4.0  # metres a second, of a bicycle
 _RECEIVER = 3.0  # metres, standard deviation of a record on each axis
-_BENDS = 90.0  # metres by which the way leaves the straight line
-_STAYS = (  # minutes of a stay, and its place about so many km east and north of the city's origin
+_BENDS = 90.0  # metres of the way off the straight line
+_STAYS = (  # minutes of a stay, and its place in km east and north of the city's origin
     (4.0, 0.5, 1.0),
     (15.0, -3.5, 1.5),
     (4.0, -6.0, 5.5),
@@ -26,7 +27,8 @@ _NEAR = 0.4  # km, standard deviation of a place around the stated one
 
 
 def generated_trip(seed: int) -> bytes:
-    """A trip of about an hour, a record every 30 seconds, with a stay of a quarter of an hour in its middle.
+    """A trip of about an hour, a record every 30 seconds, with a stay of a quarter of an hour in
+    its middle.
 
     Parameters
     ----------
@@ -36,7 +38,7 @@ def generated_trip(seed: int) -> bytes:
     Returns
     -------
     bytes
-        GPX 1.1 with one track, on the open sea, said to be generated.
+        GPX 1.1 with one track, on the open sea, with a note that it is generated.
     """
     rng = np.random.default_rng(seed)
     places = [1000.0 * (np.array([east, north]) + rng.normal(0.0, _NEAR, 2)) for _, east, north in _STAYS]
@@ -54,7 +56,8 @@ def generated_trip(seed: int) -> bytes:
 
 
 def _way(start: Array, end: Array, rng: np.random.Generator) -> Array:
-    """(n, 2) metres of a way between two places, at an even pace, with bends across the straight line."""
+    """(n, 2) metres of a way between two places, at an even pace, with bends across the straight
+    line."""
     along = end - start
     length = float(np.hypot(*along))
     steps = max(2, round(length / (_SPEED * _STEP)))

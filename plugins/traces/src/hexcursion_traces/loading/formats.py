@@ -1,4 +1,4 @@
-"""Reads the textual forms of traces that are no XML: GeoLife's, tables, and GeoJSON lines with times."""
+"""Textual formats of traces without XML: GeoLife, tables, and GeoJSON lines with times."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from data_loaders.columns.coordinates import is_latitude, is_longitude
 from data_loaders.columns.specification import find_specification
 from data_loaders.errors import DataError
 from data_loaders.files.codings import decode
+from data_loaders.files.guarded import HEAD_LINES, LIMITS, GuardedStream, Meter
 from data_loaders.files.sources import Table
 from hexcursion_traces.loading.model import Fix
 
 _HEADER_LINES = 6  # of a GeoLife file
-_CLOCK_ALONE = re.compile(r"\d{1,2}(:\d\d|\s?[ap]\.?m)", re.IGNORECASE)  # its date stands in another column
-_DAY = re.compile(r"[T\s]")  # some programs write midnight behind each date
+_CLOCK_ALONE = re.compile(r"\d{1,2}(:\d\d|\s?[ap]\.?m)", re.IGNORECASE)  # its date is in another column
+_DAY = re.compile(r"[T\s]")  # some programs write midnight after each date
 _What: TypeAlias = Literal["time", "latitude", "longitude", "date", "id"]
 _NAMES: dict[_What, tuple[str, ...]] = {
     "time": (
@@ -44,7 +45,8 @@ _NAMES: dict[_What, tuple[str, ...]] = {
 
 
 def plt_fixes(data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read a GeoLife trajectory: six lines, then latitude, longitude, 0, feet, days, date, time in GMT.
+    """Read a GeoLife trajectory: six lines, then latitude, longitude, 0, feet, days, date, GMT
+    time.
 
     Yields
     ------
@@ -70,7 +72,7 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     Parameters
     ----------
     name : str
-        What messages call the file.
+        Name of the file in messages.
     data : bytes
 
     Yields
@@ -82,11 +84,12 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     Raises
     ------
     DataError
-        Where a column is missing.
+        If a column is missing.
     """
-    found = find_specification(Table(name, data[: 1 << 22], io.BytesIO(data)))  # type: ignore[arg-type]
-    made, top, delimiter = found.specification, found.header, found.specification.delimiter
-    lines = decode(data, made.encoding).split("\n")
+    stream = GuardedStream(name, io.BytesIO(data), Meter(LIMITS))
+    table = find_specification(Table(name, stream.head(HEAD_LINES), stream))
+    layout, top, delimiter = table.specification, table.header, table.specification.delimiter
+    lines = decode(data, layout.encoding).split("\n")
     rows = (row for line in lines for row in csv.reader((line,), delimiter=delimiter, strict=True) if row)
     fixes: dict[str, list[Fix]] = {}
     try:
@@ -127,12 +130,12 @@ def _column(name: str, header: list[str], what: _What) -> int | None:
     if what == "time" and any(word in header for word in _NAMES["date"]):
         return _column(name, header, "date")
     raise DataError(
-        f"{name} has no column for the {what}: name one {_NAMES[what][0]!r}, beside 'time', 'lat' and 'lon'."
+        f"{name} has no column for the {what}: name one {_NAMES[what][0]!r}, next to 'time', 'lat' and 'lon'."
     )
 
 
 def geojson_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read the lines of a GeoJSON file whose times stand in their properties.
+    """Read the lines of a GeoJSON file with times in their properties.
 
     Parameters as in `table_fixes`.
 
@@ -180,7 +183,7 @@ def _features(content: Any) -> list[dict[str, Any]]:
         return []
     if content.get("type") == "FeatureCollection":
         members = content.get("features")
-        return [one for one in members if isinstance(one, dict)] if isinstance(members, list) else []
+        return [member for member in members if isinstance(member, dict)] if isinstance(members, list) else []
     return [content if content.get("type") == "Feature" else {"geometry": content}]
 
 
@@ -195,9 +198,9 @@ def _flat(coordinates: Any, kind: str) -> list[Any]:
 def _times(properties: dict[str, Any]) -> list[Any]:
     nested = properties.get("coordinateProperties")
     inner = nested if isinstance(nested, dict) else {}
-    for found in (properties.get("coordTimes"), properties.get("times"), inner.get("times")):
-        if isinstance(found, list):
-            return [time for part in found for time in (part if isinstance(part, list) else [part])]
+    for times in (properties.get("coordTimes"), properties.get("times"), inner.get("times")):
+        if isinstance(times, list):
+            return [time for part in times for time in (part if isinstance(part, list) else [part])]
     return []
 
 

@@ -1,4 +1,4 @@
-"""Times to the fraction of a second, in UTC where their zone, or the hour that occurs twice, can be told."""
+"""Times to the fraction of a second, in UTC by their zone and the order of their rows."""
 
 from __future__ import annotations
 
@@ -31,46 +31,52 @@ _LONGEST = 64  # letters of a time
 
 
 class ZoneWanted(DataError):
-    """Times without a zone whose clock goes back, so that nobody knows how long anything lasted."""
+    """Times without a zone whose clock goes back, so that durations are unknown."""
 
 
 class OrderWanted(DataError):
-    """Dates such as 3/4/2018 of which nothing tells whether the day or the month comes first."""
+    """Dates such as 3/4/2018 for which the order of day and month is unknown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Instants:
     """n times to the fraction of a second, as trips and sensors need them."""
 
-    # since 1970: in UTC where zoned, else as the clock showed; NaN where unreadable
+    # since 1970: in UTC if zoned, else by the recording clock; NaN if unreadable
     seconds: NDArray[np.float64]
-    zoned: NDArray[np.bool_]  # whether the entry says its zone; a count of seconds does
-    day_first: bool | None = None  # how dates such as 3/4/2018 were read; None where there are none
+    zoned: NDArray[np.bool_]  # whether the entry has a zone; a count of seconds has
+    day_first: bool | None = None  # order in dates such as 3/4/2018; None without such dates
 
     def part(self, start: int, stop: int) -> Instants:
-        """The times of the entries from `start` up to `stop`, which is left out."""
+        """The times of the entries from `start` up to but without `stop`."""
         return Instants(self.seconds[start:stop], self.zoned[start:stop], self.day_first)
 
     def in_utc(self, zone: ZoneInfo | None) -> NDArray[np.float64]:
-        """Return the (n,) times in UTC seconds since 1970; `zone` is that of the entries that name none, in
-        the order of the file, UTC without it. Raise `ZoneWanted` where there is none and the clock goes back
-        by a minute to two hours, `DataError` for times that the zone skips or whose order does not tell which
-        of two they are."""
+        """Return the (n,) times in UTC seconds since 1970.
+
+        `zone` is that of entries without a zone, which are in the order of the file; by default
+        UTC. Raise `ZoneWanted` without a zone if the clock goes back by a minute to two hours, and
+        `DataError` for times that the zone skips or repeats in an unclear order.
+        """
         bare = np.flatnonzero(~self.zoned & np.isfinite(self.seconds))
         clock = self.seconds[bare]
-        turned = -1 if np.sum(np.diff(clock) < 0.0) > np.sum(np.diff(clock) > 0.0) else 1  # newest first
-        found = self.seconds.copy()
+        newest_first = np.sum(np.diff(clock) < 0.0) > np.sum(np.diff(clock) > 0.0)
+        step = -1 if newest_first else 1
+        times = self.seconds.copy()
         if zone is None:
-            refuse_back(clock[::turned])
+            refuse_back(clock[::step])
         else:
-            found[bare[::turned]] = to_utc(clock[::turned], zone)
-        return found
+            times[bare[::step]] = to_utc(clock[::step], zone)
+        return times
 
 
 def read_instants(entries: Sequence[str], day_first: bool | None = None) -> Instants:
-    """Read n times with their zones and fractions, as `parse_times` and as seconds or milliseconds since
-    1970. `day_first` says whether "3/4/2018" is in April; raise `OrderWanted` where nobody says it and the
-    entries leave it open, `DataError` where what is said leaves dates unread."""
+    """Read n times with their zones and fractions, as `parse_times` and as seconds or milliseconds
+    since 1970.
+
+    `day_first` says whether "3/4/2018" is in April. Raise `OrderWanted` without it if the entries
+    leave the order open, and `DataError` if it contradicts the entries.
+    """
     bare = [entry[:_LONGEST].encode("utf-8", "replace").decode() for entry in entries]
     text = pc.utf8_trim_whitespace(pa.array(bare, pa.string()))
     read = read_times(text)
@@ -80,34 +86,37 @@ def read_instants(entries: Sequence[str], day_first: bool | None = None) -> Inst
     seconds[np.isnat(time)] = np.nan
     fraction, zone = (matched(text, pattern) for pattern in (_FRACTION, _ZONE))
     seconds += np.char.add("0.", fraction).astype(np.float64)
-    named, offsets = np.unique(zone, return_inverse=True)
-    seconds -= np.array([_offset(str(one)) for one in named] or [0.0])[offsets]
-    counted = np.isfinite(read.counted)
-    seconds[counted] = read.counted[counted]
-    seconds[(read.stamp >= MONTH) & (read.stamp <= WEEK) & ~counted] = np.nan  # a month is no moment
-    return Instants(seconds, (zone != "") | counted, day if read.order.slashed > 0 else None)
+    zones, offsets = np.unique(zone, return_inverse=True)
+    seconds -= np.array([_offset(str(name)) for name in zones] or [0.0])[offsets]
+    is_count = np.isfinite(read.counted)
+    seconds[is_count] = read.counted[is_count]
+    seconds[(read.stamp >= MONTH) & (read.stamp <= WEEK) & ~is_count] = np.nan  # a month is no moment
+    return Instants(seconds, (zone != "") | is_count, day if read.order.slashed > 0 else None)
 
 
-def _day_comes_first(order: DateOrder, said: bool | None) -> bool:
-    """Whether the day comes first, as a person says or else as the dates tell. Raise `OrderWanted` where
-    nobody says it and the dates leave it open, and `DataError` where what is said leaves dates unread
-    that the other order reads."""
-    if said is None and (order.open or order.month_comes_first() is None):
+def _day_comes_first(order: DateOrder, stated: bool | None) -> bool:
+    """Whether the day comes first, by `stated` or else by the dates.
+
+    Raise `OrderWanted` without `stated` if the dates leave the order open, and `DataError` if
+    `stated` leaves dates unread that the other order reads.
+    """
+    if stated is None and (order.open or order.month_comes_first() is None):
         raise OrderWanted(
             "Dates such as 3/4/2018 do not tell whether the day or the month comes first: say which "
             "(--day-first or --no-day-first on the command line), or write dates as 2024-05-01."
         )
-    if said is not None and order.contradicts(said):
+    if stated is not None and order.contradicts(stated):
         raise DataError(
-            f"Some dates have the {'month' if said else 'day'} first, since their other number is above "
-            f"12: leave {'--day-first' if said else '--no-day-first'} out, say the opposite, or write "
+            f"Some dates have the {'month' if stated else 'day'} first, since their other number is above "
+            f"12: leave {'--day-first' if stated else '--no-day-first'} out, say the opposite, or write "
             "dates as 2024-05-01."
         )
-    return not order.month_comes_first() if said is None else said
+    return not order.month_comes_first() if stated is None else stated
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """Return the time zone of a name such as "Europe/London"; raise `DataError` if there is none."""
+    """Return the time zone of a name such as "Europe/London"; raise `DataError` if there is
+    none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -115,8 +124,8 @@ def time_zone(name: str) -> ZoneInfo:
 
 
 def refuse_back(clock: NDArray[np.float64], sentence: str = _NO_ZONE) -> None:
-    """Raise `ZoneWanted` where a clock, (n,) seconds in the order of the records, goes back by a minute to
-    two hours. `sentence` has a place for the minutes."""
+    """Raise `ZoneWanted` for a clock, (n,) seconds in the order of the records, that goes back by a
+    minute to two hours. `sentence` has a place for the minutes."""
     if not clock.size:
         return
     back = np.maximum.accumulate(clock) - clock
@@ -126,9 +135,12 @@ def refuse_back(clock: NDArray[np.float64], sentence: str = _NO_ZONE) -> None:
 
 
 def to_utc(clock: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.float64]:
-    """Convert what a clock showed, (n,) seconds in the order of the records, to UTC: of two equal hours the
-    order tells which. Raise `ZoneWanted` where the clock goes back in that zone too, `DataError` for times
-    that the zone skips or whose order does not tell which of two they are."""
+    """Convert clock times, (n,) seconds in the order of the records, to UTC.
+
+    The order distinguishes the two equal hours at the end of summer time. Raise `ZoneWanted` if
+    the clock goes back in this zone as well, and `DataError` for times that the zone skips or
+    repeats in an unclear order.
+    """
     minutes, which = np.unique(np.floor(clock / 60.0), return_inverse=True)
     early, late = _ahead(minutes, zone, 0)[which], _ahead(minutes, zone, 1)[which]
     if np.any(early < late):
@@ -140,15 +152,15 @@ def to_utc(clock: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.float64]:
     twice = np.flatnonzero(early > late)
     for run in np.split(twice, np.flatnonzero(np.diff(twice) > 1) + 1) if twice.size else ():
         turn = _turn(clock, run)
-        _refuse_told_by_one(clock, run, turn)
+        _refuse_single_witness(clock, run, turn)
         ahead[run[turn:]] = late[run[turn:]]
-    made = np.asarray(clock - ahead)
+    utc = np.asarray(clock - ahead)
     refuse_back(
-        made,
+        utc,
         f"The clock goes back by {{:.0f}} minutes in the zone {zone.key} too: state the zone that "
         "it kept, which repeats an hour then.",
     )
-    return made
+    return utc
 
 
 def _ahead(minutes: NDArray[np.float64], zone: ZoneInfo, fold: int) -> NDArray[np.float64]:
@@ -158,8 +170,11 @@ def _ahead(minutes: NDArray[np.float64], zone: ZoneInfo, fold: int) -> NDArray[n
 
 
 def _turn(clock: NDArray[np.float64], run: NDArray[np.intp]) -> int:
-    """How many of a run of times that occur twice belong to summer: up to where the clock goes back. Where it
-    never does, the hour is in the longest pause, outside of the file if the run begins or ends it."""
+    """The number of times in summer of a run of times that occur twice.
+
+    These are the times before the clock goes back. If it never does, the repeated hour is in the
+    longest pause, which is outside of the file for a run at its begin or end.
+    """
     first, last = int(run[0]), int(run[-1])
     steps = np.diff(clock[run])
     back = np.flatnonzero(steps < -_JITTER)
@@ -170,16 +185,16 @@ def _turn(clock: NDArray[np.float64], run: NDArray[np.intp]) -> int:
         )
     if back.size:
         return int(back[0]) + 1
-    before = clock[first] - clock[first - 1] if first else np.inf
-    after = clock[last + 1] - clock[last] if last + 1 < clock.size else np.inf
-    pauses = np.concatenate([[after], [before], steps])  # of two equal ones the first counts
+    pause_before = clock[first] - clock[first - 1] if first else np.inf
+    pause_after = clock[last + 1] - clock[last] if last + 1 < clock.size else np.inf
+    pauses = np.concatenate([[pause_after], [pause_before], steps])  # argmax takes the first of equal pauses
     longest = int(np.argmax(pauses))
     return len(run) if longest == 0 else longest - 1
 
 
-def _refuse_told_by_one(clock: NDArray[np.float64], run: NDArray[np.intp], turn: int) -> None:
-    """Refuse a run of which a single row, in it or beside it, tells where the clock went back: whatever that
-    row holds, it would decide how the others are read."""
+def _refuse_single_witness(clock: NDArray[np.float64], run: NDArray[np.intp], turn: int) -> None:
+    """Refuse a run in which a single row, of the run or next to it, decides where the clock went
+    back: this row would decide the times of all others."""
     first, last = int(run[0]), int(run[-1])
     start = max(first - 2, 0)
     near = clock[start : last + 3]
@@ -196,7 +211,7 @@ def _refuse_told_by_one(clock: NDArray[np.float64], run: NDArray[np.intp], turn:
 
 
 def _offset(zone: str) -> float:
-    """Seconds by which "+02:00" is ahead of UTC; 0 for "Z" and for none."""
+    """Seconds by which "+02:00" is ahead of UTC; 0 for "Z" and for ""."""
     digits = zone[1:].replace(":", "")
     if not digits.isdigit():
         return 0.0

@@ -80,8 +80,8 @@ def _tag(element: ElementTree.Element) -> str:
 
 
 def _child(element: ElementTree.Element, tag: str) -> str:
-    found = next((child for child in element if _tag(child) == tag), None)
-    return "" if found is None else (found.text or "").strip()
+    match = next((child for child in element if _tag(child) == tag), None)
+    return "" if match is None else (match.text or "").strip()
 
 
 def _gpx(root: ElementTree.Element) -> Iterator[tuple[str, list[Fix]]]:

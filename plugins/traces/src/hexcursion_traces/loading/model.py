@@ -1,4 +1,4 @@
-"""What a trace is: places of one mover in the order of their times; and how raw fixes become one."""
+"""Traces: places of one mover in the order of their times, made from raw fixes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hexcursion_traces.loading.instants import Instants
 
 _LONGEST = 64  # letters of a coordinate
 LONG_GAP = 600.0
-"""Seconds without a record from which on a report speaks of a gap."""
+"""Seconds without a record from which a report mentions a gap."""
 
 
 @dataclass(frozen=True)
 class Fix:
-    """A raw record as text: time, longitude and latitude as they stand in a file; "" where one is missing."""
+    """A raw record as text: time, longitude and latitude as written in a file; "" if missing."""
 
     time: str
     longitude: str
@@ -37,7 +37,7 @@ class Trace:
     Parameters
     ----------
     name : str
-        What the file calls it, or the file's own name: private, for the curator only.
+        Its name in the file, or the name of the file; private, for the curator only.
     time : (n,) float64
         Seconds since 1970 in UTC, ascending, no two equal.
     longitude, latitude : (n,) float64
@@ -88,7 +88,7 @@ class Trace:
 def trace_of(
     name: str, fixes: Sequence[Fix], times: Instants, tally: Tally, zone: ZoneInfo | None = None
 ) -> tuple[Trace, tuple[str, ...]]:
-    """Make raw records into a trace, counting each that is left out.
+    """Make raw records into a trace, and count the dropped ones.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ def trace_of(
     times : Instants
         Their n times.
     tally : Tally
-        Is told of every record met and of every one dropped.
+        Counts every record and every dropped record.
     zone : ZoneInfo, optional
-        Of the times that name none; without it UTC.
+        Of the times without a zone; by default UTC.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def trace_of(
     Raises
     ------
     DataError
-        Where times without a zone do not say when a record was made: their clock goes back.
+        If times without a zone are ambiguous, since their clock goes back.
     """
     tally.read(len(fixes))
     time = times.in_utc(zone)
@@ -124,14 +124,14 @@ def trace_of(
         "a place that is not on Earth", (np.abs(lon) > 180.0) | (np.abs(lat) > 90.0), alive
     )
     alive = tally.drop_where("0, 0, which receivers write without a fix", (lon == 0.0) & (lat == 0.0), alive)
-    kept = np.flatnonzero(alive)
-    order = kept[np.argsort(time[kept], kind="stable")]
+    placed = np.flatnonzero(alive)
+    order = placed[np.argsort(time[placed], kind="stable")]
     first = np.concatenate([[True], np.diff(time[order]) > 0.0]) if order.size else np.zeros(0, np.bool_)
     tally.drop("a second record of the same instant", int(np.count_nonzero(~first)))
     notes = []
     if np.any(alive & ~times.zoned):
         notes.append(f"Times without a zone were read {f'in {zone.key}' if zone else 'as UTC'}.")
-    if np.any(np.diff(kept[np.argsort(time[kept], kind="stable")]) < 0):
+    if np.any(np.diff(placed[np.argsort(time[placed], kind="stable")]) < 0):
         notes.append("Some records were not in the order of their times and were sorted.")
     order = order[first]
     gaps = int(np.count_nonzero(np.diff(time[order]) >= LONG_GAP))
@@ -141,7 +141,7 @@ def trace_of(
 
 
 def _degrees(entries: list[str], *, of_latitude: bool) -> NDArray[np.float64]:
-    """(n,) degrees as tables of readings have them, NaN where an entry cannot be read."""
+    """(n,) degrees in any notation of tables, NaN for an unreadable entry."""
     bare = [entry[:_LONGEST].encode("utf-8", "replace").decode() for entry in entries]
     column = pc.utf8_trim_whitespace(pa.array(bare, pa.string()))
     read = parse_numbers(column, ".", NOTHING, grouping=False)

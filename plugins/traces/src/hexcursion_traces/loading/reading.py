@@ -1,4 +1,4 @@
-"""Recognises a file of traces by its content, and reads it whole within limits."""
+"""Files of traces, recognised by content and read whole within limits."""
 
 from __future__ import annotations
 
@@ -22,9 +22,17 @@ TRACE_LIMITS = Limits(max_bytes=128 << 20)
 """A day at one record a second has 10 MB as GPX; a file of traces is read whole."""
 
 _MOST_RECORDS = 2_000_000
-# Lines, fields, tags and lists, each of which takes a hundred bytes of memory or two when a file is read.
-_MOST_MARKS = {b"\n": 6_000_000, b"\r": 6_000_000, b",": 20_000_000, b"<": 12_000_000, b"[": 6_000_000,
-               b"{": 6_000_000, b";": 20_000_000, b"\t": 20_000_000}  # fmt: skip
+# Marks of lines, fields, tags and lists. In memory every one of these takes 100 to 200 bytes.
+_MOST_MARKS = {
+    b"\n": 6_000_000,
+    b"\r": 6_000_000,
+    b",": 20_000_000,
+    b"<": 12_000_000,
+    b"[": 6_000_000,
+    b"{": 6_000_000,
+    b";": 20_000_000,
+    b"\t": 20_000_000,
+}
 _PLT = b"Geolife trajectory"
 
 
@@ -40,49 +48,48 @@ def load_traces(
     Parameters
     ----------
     source : path, bytes or open binary file
-        GeoLife .plt, GPX, TCX, FIT, a table with times and places (with a column for whose they are, several
-        traces), or GeoJSON lines with times; plain or packed as .gz. Recognised by content.
+        GeoLife .plt, GPX, TCX, FIT, a table with times and places (several traces with a column of
+        movers), or GeoJSON lines with times; plain or packed as .gz. Recognised by content.
     limits : Limits
-        What may be unpacked.
+        Of the unpacked file.
     zone : str, optional
-        The time zone of times that name none, such as "Europe/London"; without it UTC.
+        The time zone of times that name none, such as "Europe/London"; by default UTC.
     day_first : bool, optional
-        Whether dates such as 3/4/2018 have the day first, where a person says so; without it the dates of
-        the whole file tell.
+        Whether dates such as 3/4/2018 have the day first; by default all dates of the file decide.
 
     Returns
     -------
     traces : tuple of Trace
         Those with at least one record, in the order of the file.
     report : LoadReport
-        Every record read, kept or dropped.
+        Of every record, kept or dropped.
 
     Raises
     ------
     DataError
-        For anything else, in one sentence that names the remedy; `ZoneWanted` where a zone is needed,
-        `OrderWanted` where the order of dates is.
+        For any other file, in one sentence that names the remedy; `ZoneWanted` if a zone is needed,
+        `OrderWanted` if the order of dates is needed.
     """
     clock = None if zone is None else time_zone(zone)
     name = source_name(source)
     data = _whole(source, name, limits)
     parts: list[tuple[str, list[Fix]]] = []
-    written: list[str] = []
+    time_texts: list[str] = []
     for title, fixes in _reader(name, data)(data):
         parts.append((title, fixes))
-        written.extend(fix.time for fix in fixes)
-        if len(written) > _MOST_RECORDS:
+        time_texts.extend(fix.time for fix in fixes)
+        if len(time_texts) > _MOST_RECORDS:
             raise DataError(f"{name} has more than {_MOST_RECORDS:,} records: split it into smaller files.")
-    times = read_instants(written, day_first)
+    times = read_instants(time_texts, day_first)
     tally, traces = Tally(), []
     notes: dict[str, None] = {}
     if times.day_first is not None:
         first = "day" if times.day_first else "month"
         notes[f"Dates such as 3/4/2018 were read with the {first} first."] = None
     for title, fixes in parts:
-        own = times.part(tally.rows_read, tally.rows_read + len(fixes))
-        trace, said = trace_of(title or name, fixes, own, tally, clock)
-        notes.update(dict.fromkeys(said))
+        instants = times.part(tally.rows_read, tally.rows_read + len(fixes))
+        trace, sentences = trace_of(title or name, fixes, instants, tally, clock)
+        notes.update(dict.fromkeys(sentences))
         if trace.size:
             traces.append(trace)
     if not traces:
@@ -111,18 +118,18 @@ def _whole(source: Source, name: str, limits: Limits) -> bytes:
 def _unpacked(name: str, handle: object, limits: Limits) -> bytes:
     data = GuardedStream(name, handle, Meter(limits)).read()
     if data[:2] == b"\x1f\x8b":
-        packed = io.BytesIO(data)
-        with gzip.GzipFile(fileobj=packed, mode="rb") as inner:
-            data = GuardedStream(name, inner, Meter(limits), packed.tell).read()
+        archive = io.BytesIO(data)
+        with gzip.GzipFile(fileobj=archive, mode="rb") as inner:
+            data = GuardedStream(name, inner, Meter(limits), archive.tell).read()
     if not data.strip(b"\xef\xbb\xbf \t\r\n"):
         raise DataError(f"{name} is empty: choose a file with records.")
     return data
 
 
 def _reader(name: str, data: bytes) -> Callable[[bytes], Iterator[tuple[str, list[Fix]]]]:
-    if not is_fit(data):  # whose frames are counted where they are read
-        for mark, most in _MOST_MARKS.items():
-            if data.count(mark) > most:
+    if not is_fit(data):  # the reader of FIT counts its frames
+        for mark, limit in _MOST_MARKS.items():
+            if data.count(mark) > limit:
                 raise DataError(
                     f"{name} has more than {_MOST_RECORDS:,} records: split it into smaller files."
                 )

@@ -1,11 +1,12 @@
-"""The best noise for a secret of one direction, in closed form, also with the secret's own noise apart."""
+"""The best noise for a secret of one direction, in closed form, also with independent noise on
+it."""
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
+import scipy  # loads its parts at first use: scipy.optimize takes long
 from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
@@ -36,12 +37,14 @@ def single_secret_noise(
     budget : float
         Trace of the noise covariance: n times the mean squared error per record, square metres.
     floor : float
-        Least variance that every combination of records gets, square metres.
+        Least variance of every combination of records, square metres.
     shape : {"full", "block", "paper"}
-        "full" is optimal. "block" keeps the secret's noise independent of the rest (one record only). "paper"
-        is what the paper's published program releases (one record only), for comparison.
+        "full" is optimal. "block" makes the secret's noise independent of the rest (one record
+        only). "paper" is the noise of the paper's published program (one record only), for
+        comparison.
     bare : bool
-        Allow a floor of 0: noise of rank one, which hides nothing from an adversary with another lengthscale.
+        Allow a floor of 0: noise of rank one, which hides nothing from an adversary with another
+        lengthscale.
 
     Returns
     -------
@@ -51,32 +54,32 @@ def single_secret_noise(
     Raises
     ------
     InvalidValue
-        Where the secret has several directions, the floor takes the whole budget, or there is no floor.
+        For a secret of several directions, a floor that takes the whole budget, or no floor.
 
     Notes
     -----
-    a' M^-1 a = max over v of 2 a'v - v'Mv; exchanging the maximum with the minimum over G of trace T puts the
-    whole budget on v = (D + T I)^-1 a: G = T v v' / |v|^2 and the loss is a'v. A floor k replaces D by D + k
-    I and T by T - n k.
+    a' M^-1 a = max over v of 2 a'v - v'Mv. Exchanging the maximum with the minimum over G of trace
+    T puts the whole budget on v = (D + T I)^-1 a: G = T v v' / |v|^2 and the loss is a'v. A floor k
+    replaces D by D + k I and T by T - n k.
     """
     n = covariance.shape[0]
-    given = conditional(covariance, secret)
+    condition = conditional(covariance, secret)
     spare = check_budget(budget, floor, n, bare)
-    if given.at.shape[1] != 1:
+    if condition.at.shape[1] != 1:
         raise InvalidValue("the closed form takes a secret of one direction: use `best_noise` for others.")
     if shape == "full":
-        raised = given.spread + floor * np.eye(n)
-        v = np.linalg.solve(raised + spare * np.eye(n), given.at[:, 0])
+        raised = condition.spread + floor * np.eye(n)
+        v = np.linalg.solve(raised + spare * np.eye(n), condition.at[:, 0])
         return spare * np.outer(v, v) / (v @ v) + floor * np.eye(n)
     if len(secret.records) != 1:
         raise InvalidValue(f"the shape {shape!r} is for a secret of one record.")
     if shape == "paper":
         return published_noise(covariance, secret, spare) + floor * np.eye(n)
-    return _block(given, secret.records[0], spare, floor) + floor * np.eye(n)
+    return _block(condition, secret.records[0], spare, floor) + floor * np.eye(n)
 
 
 def check_budget(budget: float, floor: float, n: int, bare: bool = False) -> float:
-    """What a floor leaves of a budget.
+    """The part of a budget above the floor.
 
     Parameters
     ----------
@@ -85,7 +88,7 @@ def check_budget(budget: float, floor: float, n: int, bare: bool = False) -> flo
     n : int
         Number of records.
     bare : bool
-        Whether there may be no floor.
+        Whether a floor of 0 is allowed.
 
     Returns
     -------
@@ -100,9 +103,8 @@ def check_budget(budget: float, floor: float, n: int, bare: bool = False) -> flo
         raise InvalidValue("a budget of noise must be positive, and its floor not negative.")
     if floor == 0.0 and not bare:
         raise InvalidValue(
-            "noise without a floor leaves combinations of records bare and protects from one lengthscale "
-            "only: "
-            "give a floor."
+            "noise without a floor leaves combinations of records bare and protects from one "
+            "lengthscale only: give a floor."
         )
     spare = budget - n * floor
     if spare <= 0.0:
@@ -110,13 +112,14 @@ def check_budget(budget: float, floor: float, n: int, bare: bool = False) -> flo
     return spare
 
 
-def _block(given: Conditional, record: int, spare: float, floor: float) -> Floats:
-    """s^2 on the secret, tau on the rest, by a bounded search: 1/(T - tau) + a_u'(C + tau I)^-1 a_u."""
-    n = len(given.spread)
-    rest = np.delete(np.arange(n), record)
-    values, vectors = np.linalg.eigh(given.spread[np.ix_(rest, rest)])
+def _block(condition: Conditional, record: int, spare: float, floor: float) -> Floats:
+    """Noise of traces T - tau on the secret and tau on the rest u, for the tau that minimises
+    1/(T - tau) + a_u'(C + tau I)^-1 a_u."""
+    n = len(condition.spread)
+    outside = np.delete(np.arange(n), record)
+    values, vectors = np.linalg.eigh(condition.spread[np.ix_(outside, outside)])
     raised = np.maximum(values, 0.0) + floor
-    weights = (vectors.T @ given.at[rest, 0]) ** 2
+    weights = (vectors.T @ condition.at[outside, 0]) ** 2
 
     def loss_at(tau: float) -> float:
         return float(1.0 / (spare - tau + floor) + np.sum(weights / (raised + tau)))
@@ -127,8 +130,8 @@ def _block(given: Conditional, record: int, spare: float, floor: float) -> Float
             loss_at, bounds=(edge, spare - edge), method="bounded", options={"xatol": spare * 1e-12}
         ).x
     )
-    v = vectors @ ((vectors.T @ given.at[rest, 0]) / (raised + tau))
+    v = vectors @ ((vectors.T @ condition.at[outside, 0]) / (raised + tau))
     noise = np.zeros((n, n))
     noise[record, record] = spare - tau
-    noise[np.ix_(rest, rest)] = tau * np.outer(v, v) / (v @ v)
+    noise[np.ix_(outside, outside)] = tau * np.outer(v, v) / (v @ v)
     return noise

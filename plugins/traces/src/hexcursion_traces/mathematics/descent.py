@@ -1,4 +1,4 @@
-"""The descent behind every design: a budget of noise spread so that the largest loss is smallest."""
+"""The descent of every design: it spreads a budget of noise to minimise the largest loss."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
+import scipy  # loads its parts at first use: scipy.optimize takes long
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from dpgp_core.errors import NumericalFailure
 from hexcursion_traces.mathematics.prior import Floats
 
-_SHARPNESS = (8.0, 64.0, 512.0, 4096.0)  # of the smooth maximum, one descent after another
+_SHARPNESS = (8.0, 64.0, 512.0, 4096.0)  # orders of the smooth maximum, one for each descent
 STEPS = 300
-"""Of each descent."""
+"""Steps of each descent."""
 
 ENOUGH = 1e-4
 """Gap to the optimum at which a search ends."""
 
-_LOOKS = 20  # steps between two looks at the gap
+_LOOKS = 20  # steps between two computations of the gap
 
 Report = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One loss among those to keep small: the largest eigenvalue of at' (spread + L L')^-1 at.
+    """One of the losses to minimise: the largest eigenvalue of at' (spread + L L')^-1 at.
 
     Parameters
     ----------
     at : (n, m) float64
     spread : (n, n) float64
-        Positive definite. Terms that share it share the object, and its factor.
+        Positive definite. Terms with one object here share its factor.
     """
 
     at: Floats
@@ -41,14 +41,14 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Where a budget went.
+    """The distribution of a budget.
 
     Parameters
     ----------
     factor : (n, r) float64
-        L: the noise is L L', of the trace that was asked for.
+        L: the noise is L L', of the given trace.
     least : float
-        No other noise of this trace has a smaller largest loss.
+        A lower bound of the largest loss of any noise of this trace.
     """
 
     factor: Floats
@@ -71,7 +71,7 @@ def spread_budget(
     spare : float
         Trace of the noise.
     report : callable, optional
-        Called with the share done and a word; may raise to stop.
+        Called with the finished share and a word; may raise to stop.
     steps : int
         Of each of up to four descents.
     enough : float
@@ -80,56 +80,58 @@ def spread_budget(
     Raises
     ------
     NumericalFailure
-        Where a term's matrix cannot be factored.
+        If a term's matrix cannot be factored.
     """
     factor = _start(terms, spare)
     if len(terms) > 1 or terms[0].at.shape[1] > 1:
         for turn, order in enumerate(_SHARPNESS):
-            factor = _descend(terms, factor, spare, order, steps, enough, _told(report, turn, steps))
+            factor = _descend(terms, factor, spare, order, steps, enough, _counter(report, turn, steps))
             if _gap(terms, factor, spare, order) < enough:
                 break
     return Spread(factor, _lower(terms, factor, spare, _SHARPNESS))
 
 
-def _told(report: Report | None, turn: int, steps: int) -> Callable[[], None]:
-    done = 0
+def _counter(report: Report | None, turn: int, steps: int) -> Callable[[], None]:
+    """A function that counts the steps of one descent for the report."""
+    step = 0
 
-    def tell() -> None:
-        nonlocal done
-        done += 1
+    def count() -> None:
+        nonlocal step
+        step += 1
         if report is not None:
-            report((turn + min(done / steps, 1.0)) / len(_SHARPNESS), "Shaping the noise")
+            report((turn + min(step / steps, 1.0)) / len(_SHARPNESS), "Shaping the noise")
 
-    return tell
+    return count
 
 
 def _start(terms: Sequence[Term], spare: float) -> Floats:
-    """The closed forms of all terms side by side, each with the same share of the budget."""
+    """The closed forms of all terms, stacked as columns with equal shares of the budget."""
     n = len(terms[0].spread)
     columns = [np.linalg.solve(term.spread + spare * np.eye(n), term.at) for term in terms]
-    whole = np.hstack([column / np.linalg.norm(column) for column in columns])
-    if whole.shape[1] > n:  # as many columns as there can be directions
-        values, vectors = np.linalg.eigh(whole @ whole.T)
-        whole = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(whole * np.sqrt(spare) / np.linalg.norm(whole))
+    factor = np.hstack([column / np.linalg.norm(column) for column in columns])
+    if factor.shape[1] > n:  # as many columns as there can be directions
+        values, vectors = np.linalg.eigh(factor @ factor.T)
+        factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(factor * np.sqrt(spare) / np.linalg.norm(factor))
 
 
 def _solved(terms: Sequence[Term], factor: Floats) -> list[tuple[Floats, Floats]]:
     """V = (D + floor I + L L')^-1 At and Q = At' V of every term."""
-    added = factor @ factor.T
-    found = []
-    known, solver = None, None
+    noise = factor @ factor.T
+    pairs = []
+    spread, solver = None, None
     for term in terms:
-        if term.spread is not known:
-            known, solver = term.spread, cho_factor(term.spread + added, lower=True, check_finite=False)
+        if term.spread is not spread:
+            spread, solver = term.spread, cho_factor(term.spread + noise, lower=True, check_finite=False)
         v = cho_solve(solver, term.at, check_finite=False)
         q = term.at.T @ v
-        found.append((v, 0.5 * (q + q.T)))
-    return found
+        pairs.append((v, 0.5 * (q + q.T)))
+    return pairs
 
 
 def _weights(matrices: Sequence[Floats], order: float) -> tuple[float, list[Floats]]:
-    """The Schatten norm of all matrices together, and its derivative by each: of trace about 1 in sum."""
+    """The Schatten norm of all matrices together, and its derivatives, whose traces sum to about
+    1."""
     pairs = [np.linalg.eigh(q) for q in matrices]
     top = max(values[-1] for values, _ in pairs)
     scaled = [np.maximum(values / top, 0.0) for values, _ in pairs]
@@ -148,24 +150,24 @@ def _descend(
     order: float,
     steps: int,
     enough: float,
-    tell: Callable[[], None],
+    count: Callable[[], None],
 ) -> Floats:
-    shape, done = factor.shape, 0
+    shape, step = factor.shape, 0
 
     def look(flat: Floats) -> None:
-        nonlocal done
-        done += 1
-        tell()
-        here = flat.reshape(shape) * (np.sqrt(spare) / np.linalg.norm(flat))
-        if done % _LOOKS == 0 and _gap(terms, here, spare, order) < enough:
+        nonlocal step
+        step += 1
+        count()
+        point = flat.reshape(shape) * (np.sqrt(spare) / np.linalg.norm(flat))
+        if step % _LOOKS == 0 and _gap(terms, point, spare, order) < enough:
             raise StopIteration
 
     def value(flat: Floats) -> tuple[float, Floats]:
         free = flat.reshape(shape)
         size = np.linalg.norm(free)
-        here = free * (np.sqrt(spare) / size)
+        point = free * (np.sqrt(spare) / size)
         try:
-            solved = _solved(terms, here)
+            solved = _solved(terms, point)
         except LinAlgError:
             raise NumericalFailure(
                 "the floor of noise is too low to compute with: raise it, or state the receiver's error."
@@ -173,12 +175,12 @@ def _descend(
         norm, shares = _weights([q for _, q in solved], order)
         slope = np.zeros(shape)
         for (v, _), share in zip(solved, shares, strict=True):
-            slope -= 2.0 * v @ (share @ (v.T @ here))
-        inward = np.sum(slope * here) / spare
-        # The logarithm keeps steps alike whatever the unit.
-        return float(np.log(norm)), ((slope - inward * here) * (np.sqrt(spare) / size) / norm).ravel()
+            slope -= 2.0 * v @ (share @ (v.T @ point))
+        inward = np.sum(slope * point) / spare
+        # The logarithm makes the steps independent of the unit.
+        return float(np.log(norm)), ((slope - inward * point) * (np.sqrt(spare) / size) / norm).ravel()
 
-    found = scipy.optimize.minimize(
+    free = scipy.optimize.minimize(
         value,
         factor.ravel() / np.sqrt(spare),
         jac=True,
@@ -186,19 +188,19 @@ def _descend(
         callback=look,
         options={"maxiter": steps, "ftol": 1e-13, "gtol": 1e-9},
     ).x.reshape(shape)
-    return np.asarray(found * (np.sqrt(spare) / np.linalg.norm(found)))
+    return np.asarray(free * (np.sqrt(spare) / np.linalg.norm(free)))
 
 
 def _bound(solved: list[tuple[Floats, Floats]], factor: Floats, spare: float, order: float) -> float:
-    """A lower bound of the optimum from the tangent of a weighted sum of the losses at this point."""
+    """A lower bound of the optimum: the tangent of a weighted sum of the losses at this point."""
     _, shares = _weights([q for _, q in solved], order)
-    whole = sum(float(np.trace(share)) for share in shares)
+    total = sum(float(np.trace(share)) for share in shares)
     steep = sum(
-        (v @ (share / whole) @ v.T for (v, _), share in zip(solved, shares, strict=True)),
+        (v @ (share / total) @ v.T for (v, _), share in zip(solved, shares, strict=True)),
         start=np.zeros((len(factor), len(factor))),
     )
-    here = sum(float(np.sum(share * q)) / whole for (_, q), share in zip(solved, shares, strict=True))
-    return here + float(np.sum(factor * (steep @ factor))) - spare * float(np.linalg.eigvalsh(steep)[-1])
+    weighted = sum(float(np.sum(share * q)) / total for (_, q), share in zip(solved, shares, strict=True))
+    return weighted + float(np.sum(factor * (steep @ factor))) - spare * float(np.linalg.eigvalsh(steep)[-1])
 
 
 def _lower(terms: Sequence[Term], factor: Floats, spare: float, orders: Sequence[float]) -> float:

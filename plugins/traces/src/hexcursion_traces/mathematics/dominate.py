@@ -1,4 +1,4 @@
-"""One noise that protects every secret at least as well as the noise that was made for it alone."""
+"""One noise that protects every secret at least as well as a noise for this secret alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hexcursion_traces.mathematics.prior import Floats
 from hexcursion_traces.mathematics.published import published_noise
 from hexcursion_traces.mathematics.secret import Secret
 
-_THIN = 1e-7  # relative: smaller eigenvalues of a noise are left to the repair
+_THIN = 1e-7  # relative size of eigenvalues that the repair covers
 
 
 def dominating_noise(
@@ -28,16 +28,16 @@ def dominating_noise(
     noises : sequence of (n, n)
         Covariances, square metres.
     steps : int
-        Of each descent: more of them come closer to the least trace.
+        Of each descent; more steps come closer to the least trace.
     report : callable, optional
-        Called with the share done and a word; may raise to stop.
+        Called with the finished share and a word; may raise to stop.
 
     Returns
     -------
     (n, n) float64
-        G >= every one of them exactly: after the search, the largest violation is added to the diagonal, with
-        an allowance for rounding. Its loss for every secret is therefore at most that of the secret's own
-        noise.
+        G >= every one of them exactly: after the search, the largest violation and an allowance for
+        rounding are added to the diagonal. Its loss for every secret is therefore at most that of
+        the noise for this secret.
 
     Raises
     ------
@@ -46,19 +46,19 @@ def dominating_noise(
 
     Notes
     -----
-    SDP_B of Meehan and Chaudhuri (2021): min tr G with G >= G_i. With G_i = F_i F_i', the condition reads
-    that no eigenvalue of F_i' G^-1 F_i exceeds 1, and the least trace is the least largest eigenvalue at
-    trace 1.
+    SDP_B of Meehan and Chaudhuri (2021): min tr G with G >= G_i. With G_i = F_i F_i', the condition
+    means that no eigenvalue of F_i' G^-1 F_i exceeds 1, and the least trace is the least largest
+    eigenvalue at trace 1.
     """
     if not len(noises):
         raise InvalidValue("there is no noise to dominate: give at least one.")
-    given = np.stack([np.asarray(noise, dtype=np.float64) for noise in noises])
-    if len(given) == 1:
-        return np.array(given[0])
-    n = given.shape[1]
-    values, vectors = np.linalg.eigh(given)
+    stack = np.stack([np.asarray(noise, dtype=np.float64) for noise in noises])
+    if len(stack) == 1:
+        return np.array(stack[0])
+    n = stack.shape[1]
+    values, vectors = np.linalg.eigh(stack)
     floor = max(0.0, float(values[:, 0].min()))
-    unit = float(np.trace(given, axis1=1, axis2=2).max())
+    unit = float(np.trace(stack, axis1=1, axis2=2).max())
     thin = _THIN * unit * np.eye(n)  # keeps the factors well posed; counted in the result
     terms = []
     for value, vector in zip(values - floor, vectors, strict=True):
@@ -66,12 +66,12 @@ def dominating_noise(
         if np.any(wide):
             terms.append(Term(vector[:, wide] * np.sqrt(value[wide]), thin))
     if not terms:
-        return repaired(floor * np.eye(n), given)
+        return repaired(floor * np.eye(n), stack)
     shape = spread_budget(terms, unit, report, steps=steps).factor
     together = shape @ shape.T + thin
     solver = cho_factor(together, lower=True)
     tallest = max(float(np.linalg.eigvalsh(term.at.T @ cho_solve(solver, term.at))[-1]) for term in terms)
-    return repaired(tallest * together + floor * np.eye(n), given)
+    return repaired(tallest * together + floor * np.eye(n), stack)
 
 
 def repaired(noise: NDArray[np.float64], noises: NDArray[np.float64]) -> Floats:
@@ -105,15 +105,16 @@ def multiple_secrets_noise(
     steps: int = STEPS,
     report: Report | None = None,
 ) -> Floats:
-    """The paper's algorithm for several secrets: a noise for each, and one that dominates them all.
+    """The paper's algorithm for several secrets: noises for single secrets, and one that dominates
+    all.
 
     Parameters
     ----------
     covariance : (n, n)
     secrets : sequence of Secret
     budget_each : float
-        Trace of each secret's own noise; the result's trace is at most their number times this, up to the
-        repair.
+        Trace of the noise for each secret; the result's trace is at most their number times this,
+        up to the repair.
     floor, shape, bare
         As for `single_secret_noise`; of the shape "paper", a secret may have several records.
     steps : int
@@ -126,15 +127,16 @@ def multiple_secrets_noise(
 
     Notes
     -----
-    Algorithm "Multiple Secrets" of Meehan and Chaudhuri (2021). `best_noise` does better at the same trace,
-    since it shapes one noise for all secrets at once.
+    Algorithm "Multiple Secrets" of Meehan and Chaudhuri (2021). `best_noise` has less loss at the
+    same trace, since it shapes one noise for all secrets at once.
     """
     if shape == "paper":
-        spare, rest = check_budget(budget_each, floor, len(covariance), bare), floor * np.eye(len(covariance))
-        each = [published_noise(covariance, secret, spare) + rest for secret in secrets]
+        n = len(covariance)
+        spare, ground = check_budget(budget_each, floor, n, bare), floor * np.eye(n)
+        noises = [published_noise(covariance, secret, spare) + ground for secret in secrets]
     else:
-        each = [
+        noises = [
             single_secret_noise(covariance, secret, budget_each, floor=floor, shape=shape, bare=bare)
             for secret in secrets
         ]
-    return dominating_noise(each, steps=steps, report=report)
+    return dominating_noise(noises, steps=steps, report=report)

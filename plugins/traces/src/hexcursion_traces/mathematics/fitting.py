@@ -1,9 +1,10 @@
-"""Fits a trace's lengthscale by maximum likelihood: for a curator's eyes, since a fit is not protected."""
+"""A trace's lengthscale by maximum likelihood: for the curator alone, since a fit is not
+private."""
 
 from __future__ import annotations
 
 import numpy as np
-import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
+import scipy  # loads its parts at first use: scipy.optimize takes long
 from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -11,7 +12,7 @@ from dpgp_core.errors import InvalidValue
 from hexcursion_traces.mathematics.prior import TracePrior
 
 MOST_FITTED = 300
-"""Records that a fit looks at: the longest stretch of this many around the middle."""
+"""Largest number of records in a fit, from the middle of the trace."""
 
 
 def fitted_prior(times: ArrayLike, axes: ArrayLike, error: float = 3.0) -> TracePrior:
@@ -30,7 +31,7 @@ def fitted_prior(times: ArrayLike, axes: ArrayLike, error: float = 3.0) -> Trace
     -------
     TracePrior
         Of the lengthscale with the largest likelihood between the median step and half the duration. It
-        depends on the private trace: publishing it tells something of the trace that no certificate covers.
+        depends on the private trace: publishing it reveals something that no certificate covers.
 
     Raises
     ------
@@ -50,9 +51,8 @@ def fitted_prior(times: ArrayLike, axes: ArrayLike, error: float = 3.0) -> Trace
     low, high = float(np.median(np.diff(t))), float(t[-1] - t[0]) / 2.0
 
     def unlikely(log_scale: float) -> float:
-        covariance = TracePrior(float(np.exp(log_scale)), amplitude, max(error, 1e-3 * amplitude)).covariance(
-            t
-        )
+        prior = TracePrior(float(np.exp(log_scale)), amplitude, max(error, 1e-3 * amplitude))
+        covariance = prior.covariance(t)
         try:
             factor, lower = cho_factor(covariance, lower=True)
         except LinAlgError:
@@ -60,7 +60,7 @@ def fitted_prior(times: ArrayLike, axes: ArrayLike, error: float = 3.0) -> Trace
         solved = cho_solve((factor, lower), centred.T)
         return float(np.sum(centred.T * solved) + 4.0 * np.sum(np.log(np.diag(factor))))
 
-    found = scipy.optimize.minimize_scalar(
+    best = scipy.optimize.minimize_scalar(
         unlikely, bounds=(np.log(low), np.log(max(high, 2.0 * low))), method="bounded"
     )
-    return TracePrior(float(np.exp(found.x)), amplitude, error)
+    return TracePrior(float(np.exp(best.x)), amplitude, error)

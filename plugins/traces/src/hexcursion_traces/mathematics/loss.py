@@ -1,4 +1,4 @@
-"""The exact loss of Gaussian noise on a trace, as a number that a reader may rely on."""
+"""The exact loss of Gaussian noise on a trace, rounded towards privacy."""
 
 from __future__ import annotations
 
@@ -17,58 +17,61 @@ from dpgp_core.errors import InvalidValue, NumericalFailure
 from hexcursion_traces.mathematics.prior import Floats
 from hexcursion_traces.mathematics.secret import Secret, conditional
 
-_UP = 1.0 + 2.0**-30  # what a solve may lose beyond the slack taken off the matrix
+_UP = 1.0 + 2.0**-30  # error of a solve beyond the slack that the matrix loses
 
 
 def loss_matrix(
     covariance: NDArray[np.float64], noise: NDArray[np.float64], secret: Secret, *, exact: bool = False
 ) -> Floats:
-    """How well a release tells two hypotheses about a secret apart, per square metre of difference.
+    """How well a release distinguishes two hypotheses about a secret, per square metre of
+    difference.
 
     Parameters
     ----------
     covariance : (n, n)
         Of the trace under the adversary's prior, square metres.
     noise : (n, n)
-        Covariance of the noise that is added, square metres; any, also correlated with the secret's own.
+        Covariance of the noise, square metres; it may be correlated between secret and rest.
     secret : Secret
     exact : bool
-        Without the allowance for rounding, for comparisons; otherwise every eigenvalue is an upper bound.
+        Without the allowance for rounding, for comparisons; with it eigenvalues are upper bounds.
 
     Returns
     -------
     (m, m) float64
-        Q = At' (D + G)^-1 At: two hypotheses that differ by v metres are told apart as two normal
-        distributions of variance 1 at distance sqrt(v' Q v); the Renyi divergence of order a is a/2 v' Q v.
+        Q = At' (D + G)^-1 At: two hypotheses that differ by v metres are as distinct as two normal
+        distributions of variance 1 at distance sqrt(v' Q v); the Renyi divergence of order a is
+        a/2 v' Q v.
 
     Raises
     ------
     NumericalFailure
-        Where the noise leaves some combination of records so bare that the loss cannot be computed.
+        If some combination of records has too little noise to compute the loss.
 
     Notes
     -----
     Meehan and Chaudhuri (2021), Theorem 3.4 without its assumption that the noise of the secret is
-    independent of the rest. Since Q falls as D grows, taking the rounding of D off it errs towards privacy.
+    independent of the rest. Q falls as D grows, so subtracting the rounding of D errs towards
+    privacy.
     """
-    given = conditional(covariance, secret)
-    whole = given.spread + np.asarray(noise, dtype=np.float64)
+    condition = conditional(covariance, secret)
+    total = condition.spread + np.asarray(noise, dtype=np.float64)
     if not exact:
-        whole = whole - given.slack * np.eye(len(whole))
+        total = total - condition.slack * np.eye(len(total))
     try:
-        factor = cho_factor(whole, lower=True)
+        factor = cho_factor(total, lower=True)
     except np.linalg.LinAlgError:
         raise NumericalFailure(
             "the noise leaves some combination of records without any: give every record a floor of noise."
         ) from None
-    q = given.at.T @ cho_solve(factor, given.at)
+    q = condition.at.T @ cho_solve(factor, condition.at)
     return np.asarray((1.0 if exact else _UP) * 0.5 * (q + q.T))
 
 
 def loss(
     covariance: NDArray[np.float64], noise: NDArray[np.float64], secret: Secret, *, exact: bool = False
 ) -> float:
-    """The largest eigenvalue of `loss_matrix`: the number that a design makes small.
+    """The largest eigenvalue of `loss_matrix`, which designs minimise.
 
     Parameters
     ----------
@@ -87,20 +90,20 @@ def loss(
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the noise that was drawn guarantees about a secret: computed from that noise, never by a solver.
+    """The guarantee of the drawn noise for a secret, computed from this noise and not by a solver.
 
     Parameters
     ----------
     mu : float
-        Two hypotheses at most `radius` apart are told apart no better than two normal distributions of
-        variance 1 at this distance, whatever the adversary's mean and whichever candidate prior is his.
+        Two hypotheses at most `radius` apart are no more distinct than two normal distributions of
+        variance 1 at this distance, for any mean of the adversary and any candidate prior.
     radius : float
         Metres.
 
     Notes
     -----
-    This is not differential privacy: it speaks of hypotheses about the secret under a Gaussian-process prior
-    from a stated set, not of exchanging a person's records.
+    This is not differential privacy: it compares hypotheses about the secret under a
+    Gaussian-process prior from a stated set, not data with and without a person's records.
     """
 
     mu: float
@@ -111,19 +114,21 @@ class Certificate:
             raise InvalidValue("a certificate has a loss of at least 0 and a positive radius.")
 
     def epsilon(self, delta: float) -> float:
-        """The epsilon at which the two hypotheses are (epsilon, delta)-indistinguishable, rounded up."""
+        """The epsilon at which the two hypotheses are (epsilon, delta)-indistinguishable, rounded
+        up."""
         return math.inf if math.isinf(self.mu) else gaussian_epsilon(self.mu, delta)
 
     def delta(self, epsilon: float) -> float:
-        """The delta that belongs to an epsilon."""
+        """The delta of an epsilon."""
         return 1.0 if math.isinf(self.mu) else gaussian_delta(epsilon, self.mu)
 
     def renyi(self, order: float) -> float:
-        """The Renyi divergence of an order above 1: order / 2 mu^2, the paper's epsilon at lambda."""
+        """The Renyi divergence of an order above 1: order / 2 mu^2, the paper's epsilon at
+        lambda."""
         return 0.5 * order * self.mu**2
 
     def odds(self, delta: float) -> float:
-        """How many times the odds of the two hypotheses change at most, except with probability delta.
+        """Greatest factor of the odds of the two hypotheses, except with probability delta.
 
         Raises
         ------
@@ -132,11 +137,11 @@ class Certificate:
 
         Notes
         -----
-        Whichever of the two is true, the logarithm by which the odds move is normal with variance mu'^2 and
-        mean mu'^2/2 for some mu' <= mu: the two have one covariance. It exceeds mu^2/2 + mu z in size with
-        probability delta at most, z being the normal law's quantile at 1 - delta/2. The factor e^epsilon of
-        `epsilon(delta)` does not do: it is exceeded more often than delta says
-        (plugins/traces/docs/traces.md).
+        Under either hypothesis, the change of the logarithm of the odds is normal with variance
+        mu'^2 and mean mu'^2/2 for some mu' <= mu, since both have one covariance. Its size exceeds
+        mu^2/2 + mu z with probability at most delta, for the normal quantile z at 1 - delta/2. The
+        factor e^epsilon of `epsilon(delta)` is no such bound: it is exceeded with a probability
+        above delta (plugins/traces/docs/traces.md).
         """
         if math.isinf(self.mu):
             return math.inf
@@ -150,7 +155,7 @@ def certify(
     secret: Secret,
     radius: float,
 ) -> Certificate:
-    """The guarantee of two axes with independent noise of this covariance each.
+    """The guarantee of two independent axes, both with noise of this covariance.
 
     Parameters
     ----------
@@ -179,13 +184,13 @@ def certify(
 
 
 def joined(noises: tuple[NDArray[np.float64], ...]) -> Floats:
-    """The noise of several releases stacked one below the other: independent from release to release.
+    """The noise of several stacked releases, independent from release to release.
 
     Parameters
     ----------
     noises : tuple of (n_i, n_i)
-        Of traces whose times are put one after another in the same order. The loss of all of them together is
-        that of this noise under the prior of all these times; losses are never added.
+        Of traces whose times are concatenated in the same order. The loss of all together is that
+        of this noise under the prior of all these times; losses are never added.
 
     Returns
     -------
@@ -193,8 +198,8 @@ def joined(noises: tuple[NDArray[np.float64], ...]) -> Floats:
         Block diagonal.
     """
     size = sum(len(noise) for noise in noises)
-    whole, at = np.zeros((size, size)), 0
+    stacked, at = np.zeros((size, size)), 0
     for noise in noises:
-        whole[at : at + len(noise), at : at + len(noise)] = noise
+        stacked[at : at + len(noise), at : at + len(noise)] = noise
         at += len(noise)
-    return whole
+    return stacked

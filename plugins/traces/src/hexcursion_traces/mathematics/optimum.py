@@ -1,4 +1,4 @@
-"""The noise of a given trace that keeps the worst loss over secrets and candidate priors smallest."""
+"""The noise of a given trace with the smallest worst loss over secrets and candidate priors."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from hexcursion_traces.mathematics.prior import Floats
 from hexcursion_traces.mathematics.secret import Secret, conditional
 
 FLOOR_SHARE = 0.02
-"""Share of the mean variance that every combination of records gets: makes a design stand other priors."""
+"""Least variance of every combination of records, as a share of the mean variance: it makes a
+design robust against other priors."""
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Noise found by a search, with proof of how good it is.
+    """The noise of a search, with a proved distance from the optimum.
 
     Parameters
     ----------
     noise : (n, n) float64
         Square metres.
     worst : float
-        Largest loss over the secrets and candidate priors, per square metre, of this very noise.
+        Largest loss of this noise over the secrets and candidate priors, per square metre.
     least : float
-        No noise of the same budget and floor has a smaller worst loss than this (to working precision).
+        A lower bound, to working precision, of the worst loss of any noise of this budget and floor.
     """
 
     noise: Floats
@@ -40,7 +41,7 @@ class Design:
 
     @property
     def gap(self) -> float:
-        """How far from the optimum at most, relative; infinite where nothing was proved."""
+        """Upper bound of the relative distance from the optimum; infinite without a proof."""
         return self.worst / self.least - 1.0 if self.least > 0.0 else math.inf
 
 
@@ -60,29 +61,30 @@ def best_noise(
     covariances : sequence of (n, n)
         Of the trace, one per candidate prior, square metres.
     secrets : sequence of Secret
-        Each is protected by itself; every one of them enters with its own largest eigenvalue.
+        Protected one by one: each enters with its largest eigenvalue.
     budget : float
         Trace of the noise covariance, square metres.
     floor : float, optional
         Least variance of every combination of records; by default `FLOOR_SHARE` of the mean variance.
     report : callable, optional
-        Called with the share done and a word; may raise to stop the search.
+        Called with the finished share and a word; may raise to stop the search.
     enough : float
         Relative gap to the optimum at which the search ends.
 
     Raises
     ------
     InvalidValue
-        For no secret or prior, or a budget that the floor takes whole.
+        For no secret or prior, or a floor that takes the whole budget.
 
     Notes
     -----
-    The problem of Meehan and Chaudhuri (2021), section 4, in exact convex form: min over G >= floor, tr G <=
-    T of the largest eigenvalue of At'(D + G)^-1 At, which a semidefinite solver takes as a matrix inequality
-    of size n + k. It is small and smooth but for the maximum, so it is solved directly here: G = floor I + L
-    L' with as many columns as there are directions to hide, the maximum replaced by a Schatten norm of rising
-    order, by L-BFGS. The matrices Q are operator convex in G, hence every point gives a lower bound of the
-    optimum (`least`): a wrong answer cannot hide. What is reported of a design is the loss of its noise.
+    The problem of Meehan and Chaudhuri (2021), section 4, in exact convex form: minimise over G >=
+    floor, tr G <= T the largest eigenvalue of At'(D + G)^-1 At, which a semidefinite solver reads
+    as a matrix inequality of size n + k. It is small, and smooth but for the maximum, so L-BFGS
+    solves it directly: G = floor I + L L' with as many columns as there are directions to hide, and
+    a Schatten norm of rising order in place of the maximum. The matrices Q are operator convex in
+    G, so every point gives a lower bound of the optimum (`least`), which exposes a wrong answer.
+    The reported loss of a design is that of its noise.
     """
     if not covariances or not secrets:
         raise InvalidValue("a design needs at least one secret and one prior.")
@@ -92,12 +94,12 @@ def best_noise(
     terms = []
     for covariance in covariances:
         for secret in secrets:
-            given = conditional(covariance, secret)
-            terms.append(Term(given.at, given.spread + floor * np.eye(n)))
-    found = spread_budget(terms, spare, report, enough=enough)
-    noise = floor * np.eye(n) + found.factor @ found.factor.T
+            condition = conditional(covariance, secret)
+            terms.append(Term(condition.at, condition.spread + floor * np.eye(n)))
+    shape = spread_budget(terms, spare, report, enough=enough)
+    noise = floor * np.eye(n) + shape.factor @ shape.factor.T
     worst = max(loss(covariance, noise, secret) for covariance in covariances for secret in secrets)
-    return Design(noise, worst, found.least)
+    return Design(noise, worst, shape.least)
 
 
 def noise_for(
@@ -107,7 +109,7 @@ def noise_for(
     *,
     floor: float | None = None,
 ) -> Floats:
-    """The best noise of one secret: in closed form where there is one prior and one direction.
+    """The best noise of one secret, in closed form for one prior and one direction.
 
     Parameters
     ----------
@@ -123,6 +125,6 @@ def noise_for(
         Square metres.
     """
     if len(covariances) == 1 and secret.directions.shape[1] == 1:
-        least = FLOOR_SHARE * budget / len(covariances[0]) if floor is None else floor
-        return single_secret_noise(covariances[0], secret, budget, floor=least)
+        ground = FLOOR_SHARE * budget / len(covariances[0]) if floor is None else floor
+        return single_secret_noise(covariances[0], secret, budget, floor=ground)
     return best_noise(covariances, (secret,), budget, floor=floor).noise

@@ -1,4 +1,4 @@
-"""What is known of a trace after its noisy release: the adversary's interval, a reader's estimate."""
+"""The posterior of a trace after its noisy release: adversary's interval and reader's estimate."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def posterior_covariance(covariance: NDArray[np.float64], noise: NDArray[np.floa
     Raises
     ------
     NumericalFailure
-        Where the sum is singular to working precision.
+        If the sum is singular to working precision.
     """
     gain = _gain(covariance, noise)
-    found = covariance - gain @ covariance
-    return np.asarray(0.5 * (found + found.T))
+    posterior = covariance - gain @ covariance
+    return np.asarray(0.5 * (posterior + posterior.T))
 
 
 def _gain(covariance: NDArray[np.float64], noise: NDArray[np.float64]) -> Floats:
@@ -43,8 +43,7 @@ def _gain(covariance: NDArray[np.float64], noise: NDArray[np.float64]) -> Floats
     except np.linalg.LinAlgError:
         raise NumericalFailure(
             "prior and noise together leave some combination of records without any variance: give every "
-            "record "
-            "a floor of noise, or state the receiver's error."
+            "record a floor of noise, or state the receiver's error."
         ) from None
 
 
@@ -61,7 +60,7 @@ def interval(covariance: NDArray[np.float64], noise: NDArray[np.float64], secret
     -------
     float
         Metres: 2 sqrt of the smallest posterior variance over combinations of the secret's records (the
-        paper's measure), or of their mean where they move together.
+        paper's measure), or of their mean if they move together.
     """
     index = np.array(secret.records)
     inner = posterior_covariance(covariance, noise)[np.ix_(index, index)]
@@ -76,7 +75,8 @@ def uniform_noise(n: int, budget: float) -> Floats:
 
 
 def concentrated_noise(n: int, budget: float, secrets: tuple[Secret, ...]) -> Floats:
-    """Independent noise on the secrets' records alone, for comparison: (n, n), of trace `budget`."""
+    """Independent noise on the secrets' records alone, for comparison: (n, n), of trace
+    `budget`."""
     records = sorted({record for secret in secrets for record in secret.records})
     noise = np.zeros((n, n))
     noise[records, records] = budget / len(records)
@@ -100,7 +100,7 @@ class Estimate:
 
 
 def estimate(released: ArrayLike, covariance: NDArray[np.float64], noise: NDArray[np.float64]) -> Estimate:
-    """Estimate the places from a release whose noise is known, under a prior with an unknown constant mean.
+    """Estimate the places from a release with known noise, under a prior with an unknown mean.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def estimate(released: ArrayLike, covariance: NDArray[np.float64], noise: NDArra
     Returns
     -------
     Estimate
-        The mean level is the generalised least squares one; its own uncertainty is part of the covariance.
+        With the mean by generalised least squares, whose uncertainty is part of the covariance.
 
     Raises
     ------

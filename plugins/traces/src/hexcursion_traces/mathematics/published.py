@@ -1,4 +1,4 @@
-"""What the paper's published program adds to a trace: for comparison with better noise."""
+"""The noise of the paper's published program, for comparison with better noise."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from hexcursion_traces.mathematics.prior import Floats
 from hexcursion_traces.mathematics.secret import Secret, conditional
 
 STABILISER = 1000.0
-"""The published program solves at so many times the budget and divides what it finds by it."""
+"""The published program solves at this multiple of the budget and divides its solution by it."""
 
 
 def published_noise(
     covariance: NDArray[np.float64], secret: Secret, budget: float, *, stabiliser: float = STABILISER
 ) -> Floats:
-    """Noise of a given trace as the paper's published program (SDP_A) makes it, for a secret of any size.
+    """Noise of the paper's published program (SDP_A), of a given trace, for a secret of any size.
 
     Parameters
     ----------
     covariance : (n, n)
         Of the trace, square metres.
     secret : Secret
-        The paper knows records that move separately only: `secret.moves` is not looked at.
+        The paper has only records that move separately: `secret.moves` is ignored.
     budget : float
         Trace of the noise covariance, square metres.
     stabiliser : float
@@ -31,8 +31,8 @@ def published_noise(
     Returns
     -------
     (n, n) float64
-        Independent noise of one variance on the secret, correlated noise of low rank on the rest. It has no
-        floor, so a certificate may not exist: it is for comparisons.
+        Independent noise of one variance on the secret, correlated noise of low rank on the rest.
+        Without a floor a certificate may not exist: the noise is for comparisons.
 
     Raises
     ------
@@ -41,26 +41,27 @@ def published_noise(
 
     Notes
     -----
-    The program maximises the least eigenvalue of L (D + G) L', L the pseudoinverse of At, over all G of the
-    trace, then drops the blocks between secret and rest and averages the secret's diagonal. For one L G L' =
-    M the cheapest G is At M At', of trace tr(M At' At); so M = beta I - L D L' with the beta that uses the
-    budget up, wherever that is positive, which the stabiliser sees to (Meehan and Chaudhuri 2021, section 4).
+    The program maximises the least eigenvalue of L (D + G) L', L the pseudoinverse of At, over all
+    G of the trace, then drops the blocks between secret and rest and averages the secret's
+    diagonal. For one L G L' = M the cheapest G is At M At', of trace tr(M At' At). So M = beta I -
+    L D L' with the beta that uses the budget up, if this is positive; the stabiliser makes it so
+    (Meehan and Chaudhuri 2021, section 4).
     """
     if not (np.isfinite(budget) and budget > 0.0):
         raise InvalidValue("a budget of noise must be positive.")
     n, index = len(covariance), np.array(secret.records)
-    given = conditional(covariance, Secret(secret.records, "separately"))
-    square = given.at.T @ given.at
-    left = np.linalg.solve(square, given.at.T)
-    bare = left @ given.spread @ left.T
-    whole = budget * stabiliser
-    beta = (whole + float(np.sum(bare * square))) / float(np.trace(square))
+    condition = conditional(covariance, Secret(secret.records, "separately"))
+    square = condition.at.T @ condition.at
+    left = np.linalg.solve(square, condition.at.T)
+    bare = left @ condition.spread @ left.T
+    scaled_budget = budget * stabiliser
+    beta = (scaled_budget + float(np.sum(bare * square))) / float(np.trace(square))
     middle = beta * np.eye(index.size) - bare
-    if np.linalg.eigvalsh(middle)[0] < 0.0:  # no room for it even so: the limit of a large budget
-        middle = whole / float(np.trace(square)) * np.eye(index.size)
-    made = given.at @ (middle / stabiliser) @ given.at.T
-    rest = np.setdiff1d(np.arange(n), index)
+    if np.linalg.eigvalsh(middle)[0] < 0.0:  # still not positive: the limit of a large budget
+        middle = scaled_budget / float(np.trace(square)) * np.eye(index.size)
+    full = condition.at @ (middle / stabiliser) @ condition.at.T
+    outside = np.setdiff1d(np.arange(n), index)
     noise = np.zeros((n, n))
-    noise[np.ix_(rest, rest)] = made[np.ix_(rest, rest)]
-    noise[index, index] = np.trace(made[np.ix_(index, index)]) / index.size
+    noise[np.ix_(outside, outside)] = full[np.ix_(outside, outside)]
+    noise[index, index] = np.trace(full[np.ix_(index, index)]) / index.size
     return noise

@@ -1,4 +1,4 @@
-"""What is to be hidden in a trace: the records of a secret, and which hypotheses about them are compared."""
+"""The secrets of a trace: their records, and the compared hypotheses about them."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _WORST_CONDITION = 1e10
 
 @dataclass(frozen=True)
 class Secret:
-    """Records of a trace whose place is to stay uncertain.
+    """Records of a trace whose places must stay uncertain.
 
     Parameters
     ----------
     records : tuple of int
         Their positions in the trace, ascending.
     moves : {"together", "separately"}
-        Which pairs of hypotheses are compared. "together": the whole secret happened elsewhere, every record
-        moved by the same vector ("the stop was in this street or in that one"). "separately": each record may
-        have been elsewhere by itself, the paper's compound secret; for records that follow one another
-        closely that asks for far more noise.
+        The compared pairs of hypotheses. "together": the whole secret happened elsewhere, with every
+        record moved by the same vector ("the stop was in this street or in that one").
+        "separately": each record may have been elsewhere by itself, the paper's compound secret,
+        which needs far more noise for close records.
 
     Raises
     ------
     InvalidValue
-        For no records, for records that are not ascending, or for a word that is not in the list.
+        For no records, for records out of order, or for an unknown word.
 
     Notes
     -----
-    With one record both are the paper's basic secret (Meehan and Chaudhuri 2021, Definition of S_pairs; a
-    difference of at most r between the two hypotheses).
+    With one record both are the paper's basic secret (Meehan and Chaudhuri 2021, Definition of
+    S_pairs; a difference of at most r between the two hypotheses).
     """
 
     records: tuple[int, ...]
@@ -53,12 +53,12 @@ class Secret:
 
     @property
     def directions(self) -> Floats:
-        """(k, m): the differences of hypotheses are combinations of its columns; m is 1, or k."""
+        """(k, m) basis, as columns, of the differences of hypotheses; m is 1, or k."""
         k = len(self.records)
         return np.ones((k, 1)) if self.moves == "together" else np.eye(k)
 
     def square(self, q: NDArray[np.float64]) -> float:
-        """The largest v' Q v over differences of 1 metre per record: at most this much per r^2.
+        """The largest v' Q v over differences of 1 metre per record, which bounds it per r^2.
 
         Parameters
         ----------
@@ -68,23 +68,23 @@ class Secret:
         Returns
         -------
         float
-            An upper bound in two dimensions, where every record may move anywhere in a disc.
+            An upper bound in two dimensions, for records that may move anywhere in a disc.
         """
         return float(q.shape[0] * np.linalg.eigvalsh(q)[-1])
 
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """How a trace is distributed once its secret is given: Z | X_S = s is N(at c + const, spread + noise).
+    """The distribution of a trace given its secret: Z | X_S = s is N(at c + const, spread + noise).
 
     Parameters
     ----------
     at : (n, m) float64
-        What a unit of each direction of the secret moves in the whole trace.
+        Change of the whole trace by a unit of each direction of the secret.
     spread : (n, n) float64
         Covariance of the trace given the secret, square metres; zero in the secret's rows.
     slack : float
-        How wrong an eigenvalue of `spread` may be by rounding, square metres.
+        Bound of the rounding error of an eigenvalue of `spread`, square metres.
     """
 
     at: Floats
@@ -104,8 +104,8 @@ def conditional(covariance: NDArray[np.float64], secret: Secret) -> Conditional:
     Raises
     ------
     InvalidValue
-        Where the secret names a record that the trace lacks, or its records are so alike under the prior that
-        their covariance cannot be inverted.
+        If the secret has a record outside of the trace, or if the covariance of its records is
+        singular to working precision.
     """
     n = covariance.shape[0]
     index = np.array(secret.records)

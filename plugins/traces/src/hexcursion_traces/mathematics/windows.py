@@ -1,4 +1,5 @@
-"""Noise for long traces: shaped in windows around the secrets, a floor elsewhere, certified as a whole."""
+"""Noise for long traces: shaped in windows around the secrets, a floor elsewhere, one
+certificate."""
 
 from __future__ import annotations
 
@@ -25,15 +26,15 @@ LARGEST_WINDOW = 400
 """Records that are shaped together; a descent over more takes minutes."""
 
 MOST_RECORDS = 20_000
-_CLOSE = 0.02  # gap to the least loss at which a window is shaped well enough: of the odds' exponent 1 %
+_CLOSE = 0.02  # relative gap to the least loss that ends a descent: 1 % of the odds' exponent
 _DENSE = 700  # records up to which a certificate is computed with full matrices
-_REACH = 4.0  # lengthscales on either side of a secret that its window covers
-_FELT = 9.0  # lengthscales beyond which a correlation, below 3e-18, is cut off
+_REACH = 4.0  # lengthscales of a window on either side of its secret
+_FELT = 9.0  # lengthscales at which correlations, below 3e-18, are cut off
 
 
 @dataclass(frozen=True, eq=False)
 class TraceNoise:
-    """Noise of a whole trace, one axis: blocks of records with correlated noise, and a floor elsewhere.
+    """Noise of a trace, one axis: blocks of records with correlated noise, and a floor elsewhere.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class TraceNoise:
     floor : float
         Variance of the records outside of every block, square metres.
     blocks : tuple of (int, (m, m) float64)
-        First record of each block and its covariance, in order and apart.
+        First record of each block and its covariance, in order and without overlap.
     """
 
     size: int
@@ -52,10 +53,10 @@ class TraceNoise:
     @property
     def variance(self) -> Floats:
         """(n,): variance of the noise of each record, square metres."""
-        found = np.full(self.size, self.floor)
+        variance = np.full(self.size, self.floor)
         for first, block in self.blocks:
-            found[first : first + len(block)] = np.diag(block)
-        return found
+            variance[first : first + len(block)] = np.diag(block)
+        return variance
 
     def dense(self) -> Floats:
         """(n, n): the covariance as a full matrix."""
@@ -63,13 +64,13 @@ class TraceNoise:
 
     def within(self, first: int, last: int) -> Floats:
         """(last - first, last - first): the covariance of a stretch of records as a full matrix."""
-        whole = np.eye(last - first) * self.floor
+        covariance = np.eye(last - first) * self.floor
         for start, block in self.blocks:
             low, high = max(start, first), min(start + len(block), last)
             if low < high:
                 part = block[low - start : high - start, low - start : high - start]
-                whole[low - first : high - first, low - first : high - first] = part
-        return whole
+                covariance[low - first : high - first, low - first : high - first] = part
+        return covariance
 
     def draw(self, entropy: Entropy) -> Floats:
         """(2, n): noise for both axes, independent of one another, metres."""
@@ -95,7 +96,7 @@ def design_noise(
     mode: Mode = "robust",
     report: Report | None = None,
 ) -> TraceNoise:
-    """Shape noise for a trace with a mean squared error per record in the windows around its secrets.
+    """Shape noise with a mean squared error per record in the windows around the secrets.
 
     Parameters
     ----------
@@ -106,20 +107,21 @@ def design_noise(
     mean_square : float
         Square metres per axis; records outside of every window get `FLOOR_SHARE` of it.
     mode : {"robust", "exact"}
-        "robust" keeps the worst loss over `ROBUST_FACTORS` times the lengthscale smallest, "exact" that of
-        the stated lengthscale alone.
+        "robust" minimises the worst loss over `ROBUST_FACTORS` times the lengthscale, "exact" the
+        loss for the stated lengthscale.
     report : callable, optional
 
     Raises
     ------
     InvalidValue
-        For no secret, too many records, or secrets whose windows join to more than `LARGEST_WINDOW` records.
+        For no secret, too many records, or secrets whose windows merge to more than
+        `LARGEST_WINDOW` records.
     """
     t = np.asarray(times, dtype=np.float64)
     if t.size > MOST_RECORDS:
         raise InvalidValue(
-            f"a trace of {t.size:,} records is too long, {MOST_RECORDS:,} is the most: thin it to one record "
-            "every few seconds."
+            f"a trace of {t.size:,} records is longer than {MOST_RECORDS:,}: thin it to one record every "
+            "few seconds."
         )
     if not secrets:
         raise InvalidValue("nothing is hidden: choose at least one secret.")
@@ -135,25 +137,28 @@ def design_noise(
         ]
         covariances = [candidate.covariance(t[first:last]) for candidate in prior.candidates(factors)]
 
-        def told(fraction: float, text: str, number: int = number) -> None:
-            if report is not None:
-                report((number + fraction) / len(spans), text)
-
-        design = best_noise(
-            covariances, inside, mean_square * (last - first), floor=floor, report=told, enough=_CLOSE
-        )
+        progress = _progress_of_part(report, number, len(spans))
+        budget = mean_square * (last - first)
+        design = best_noise(covariances, inside, budget, floor=floor, report=progress, enough=_CLOSE)
         blocks.append((first, design.noise))
     return TraceNoise(t.size, floor, tuple(blocks))
 
 
+def _progress_of_part(report: Report | None, number: int, parts: int) -> Report | None:
+    """A report of one of several equal parts, from 0."""
+    if report is None:
+        return None
+    return lambda fraction, text: report((number + fraction) / parts, text)
+
+
 def _spans(t: Floats, secrets: Sequence[Secret], reach: float) -> list[tuple[int, int]]:
-    """First and last + 1 record of each window, in order; windows that touch are one."""
+    """First and last + 1 record of each window, in order; overlapping windows are merged."""
     spans: list[tuple[int, int]] = []
     if t.size <= LARGEST_WINDOW:
         return [(0, int(t.size))]
-    for secret in sorted(secrets, key=lambda one: one.records[0]):
+    for secret in sorted(secrets, key=lambda secret: secret.records[0]):
         first, last = secret.records[0], secret.records[-1] + 1
-        room = max(0, (LARGEST_WINDOW // 2 - (last - first)) // 2)  # half of it is left for a neighbour
+        room = max(0, (LARGEST_WINDOW // 2 - (last - first)) // 2)  # half is for a neighbour
         first = max(first - room, int(np.searchsorted(t, t[first] - reach)), 0)
         last = min(last + room, int(np.searchsorted(t, t[last - 1] + reach, side="right")), t.size)
         if spans and first < spans[-1][1]:
@@ -169,7 +174,7 @@ def _spans(t: Floats, secrets: Sequence[Secret], reach: float) -> list[tuple[int
 
 @dataclass(frozen=True)
 class Standing:
-    """What a release says of one secret.
+    """The guarantee of a release for one secret.
 
     Parameters
     ----------
@@ -192,14 +197,14 @@ def standing(
     *,
     factors: tuple[float, ...] = ROBUST_FACTORS,
 ) -> Standing:
-    """Certify a secret against the whole trace, whatever its length.
+    """Certify a secret against a whole trace of any length.
 
     Parameters
     ----------
     times : (n,)
         Seconds.
     noise : TraceNoise
-        As it will be drawn.
+        Of the draw.
     secret : Secret
     prior : TracePrior
     radius : float
@@ -214,13 +219,14 @@ def standing(
 
     Notes
     -----
-    Up to 700 records from the full matrices. Beyond that from Q = P_SS^-1 - S_SS^-1, the precision that the
-    release adds to the secret. The posterior P is the parallel sum of prior and noise, which grows with the
-    prior; the prior's covariance is cut off beyond 9 lengthscales (correlations of 3e-18), and what that may
-    change is taken off the receiver's error, so that the prior used lies below the stated one: the loss is
-    still an upper bound, of all records together. Records of equal times, as of two releases stacked one
-    below the other, are one place with one error of the receiver: together they are a single record whose
-    noise has the sum of their precisions, which is exact; what rounding may change is taken off that noise.
+    Up to 700 records the full matrices are used. Beyond that Q = P_SS^-1 - S_SS^-1, the precision
+    that the release adds to the secret. The posterior P is the parallel sum of prior and noise,
+    which grows with the prior. The prior's covariance is cut off beyond 9 lengthscales
+    (correlations of 3e-18), and the greatest possible change is subtracted from the receiver's
+    error. The cut prior is thus below the stated one, and the loss of all records together is
+    still an upper bound. Records of equal times, as in two stacked releases, are one place with
+    one error of the receiver. They become a single record whose noise has the sum of their
+    precisions, which is exact; the greatest possible rounding is subtracted from this noise.
     """
     t = np.asarray(times, dtype=np.float64)
     candidates = prior.candidates(factors)
@@ -228,24 +234,24 @@ def standing(
         t, noise, secret = _merged(t, noise, secret)
     if t.size <= _DENSE:
         covariances = tuple(candidate.covariance(t) for candidate in candidates)
-        whole = noise.dense()
-        width = min(interval(covariance, whole, secret) for covariance in covariances)
-        return Standing(certify(covariances, whole, secret, radius), width)
+        dense = noise.dense()
+        width = min(interval(covariance, dense, secret) for covariance in covariances)
+        return Standing(certify(covariances, dense, secret, radius), width)
     squares, widths = [], []
     for candidate in candidates:
-        before, after = _posterior(t, noise, secret, candidate)
+        prior_part, posterior_part = _posterior(t, noise, secret, candidate)
         h = secret.directions
-        gained = np.linalg.inv(after) - np.linalg.inv(before)
-        squares.append(secret.square(h.T @ (0.5 * (gained + gained.T)) @ h))
-        least = after.mean() if secret.moves == "together" else np.linalg.eigvalsh(after)[0]
-        widths.append(2.0 * math.sqrt(max(float(least), 0.0)))
-    return Standing(
-        Certificate(math.sqrt(max(*squares, 0.0)) * radius * (1.0 + 2.0**-20), radius), min(widths)
-    )
+        precision = np.linalg.inv(posterior_part) - np.linalg.inv(prior_part)
+        squares.append(secret.square(h.T @ (0.5 * (precision + precision.T)) @ h))
+        together = secret.moves == "together"
+        variance = posterior_part.mean() if together else np.linalg.eigvalsh(posterior_part)[0]
+        widths.append(2.0 * math.sqrt(max(float(variance), 0.0)))
+    mu = math.sqrt(max(*squares, 0.0)) * radius * (1.0 + 2.0**-20)
+    return Standing(Certificate(mu, radius), min(widths))
 
 
 def _merged(t: Floats, noise: TraceNoise, secret: Secret) -> tuple[Floats, TraceNoise, Secret]:
-    """The same trace with one record for each time, ascending: its noise is at most the true one."""
+    """The same trace with one record for each time, ascending, and at most the true noise."""
     times, where = np.unique(t, return_inverse=True)
     plain = np.ones(t.size, dtype=np.bool_)  # records of the floor alone
     spans = []
@@ -257,35 +263,35 @@ def _merged(t: Floats, noise: TraceNoise, secret: Secret) -> tuple[Floats, Trace
     many = int(counts.max()) if plain.any() else 1
     floor = noise.floor / many
     covered = np.zeros(times.size, dtype=np.bool_)
-    joined: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for low, high in sorted(spans):
         covered[low:high] = True
-        if joined and low < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        if merged and low < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
         else:
-            joined.append((low, high))
+            merged.append((low, high))
     fewer = np.flatnonzero(~covered & (counts < many))
     blocks = [(int(at), np.array([[noise.floor / counts[at]]])) for at in fewer]
-    for low, high in joined:
+    for low, high in merged:
         precision, lost = np.diag(counts[low:high] / noise.floor), 0.0
         for first, block in noise.blocks:
             at = where[first : first + len(block)] - low
             if at.min() >= 0 and at.max() < high - low:
-                added, share = _inverse(block)
-                np.add.at(precision, np.ix_(at, at), added)
+                part, share = _inverse(block)
+                np.add.at(precision, np.ix_(at, at), part)
                 lost = max(lost, share)
-        found, share = _inverse(precision)
-        blocks.append((low, found * (1.0 - lost - share)))
+        combined, share = _inverse(precision)
+        blocks.append((low, combined * (1.0 - lost - share)))
     records = tuple(sorted({int(where[record]) for record in secret.records}))
     return (
         times,
-        TraceNoise(times.size, floor, tuple(sorted(blocks, key=lambda one: one[0]))),
+        TraceNoise(times.size, floor, tuple(sorted(blocks, key=lambda block: block[0]))),
         Secret(records, secret.moves),
     )
 
 
 def _inverse(matrix: Floats) -> tuple[Floats, float]:
-    """The inverse of a covariance or precision, and the share by which rounding may have changed it."""
+    """The inverse of a covariance or precision, and the greatest relative error by rounding."""
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
     share = 64.0 * len(values) * np.finfo(np.float64).eps * values[-1] / max(float(values[0]), 1e-300)
     if not share < 1e-3:
@@ -296,15 +302,16 @@ def _inverse(matrix: Floats) -> tuple[Floats, float]:
 def _posterior(
     t: Floats, noise: TraceNoise, secret: Secret, prior: TracePrior
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """Covariance of the secret before the release, and a lower bound of it afterwards."""
+    """Covariance of the secret before the release, and a lower bound of the one after it."""
     index = np.array(secret.records)
-    before = prior.covariance(t[index])
+    prior_part = prior.covariance(t[index])
     reach = np.inf if prior.period is not None else _FELT * prior.lengthscale
-    # What is cut off has norm below the sum of a row; taken off the receiver's error, the prior lies below.
+    # The cut part has a norm below the sum of a row. The receiver's error is lowered by this norm,
+    # so that the cut prior is below the stated one.
     cut = 0.0 if np.isinf(reach) else len(t) * prior.amplitude**2 * math.exp(-0.5 * _FELT**2)
     nugget = prior.error**2 - cut
     if nugget < 0.0 and cut > 0.0:
-        raise NumericalFailure("a trace of so many records is certified with a receiver's error: state one.")
+        raise NumericalFailure("a trace of this length is certified with a receiver's error: state one.")
     smooth = replace(prior, error=0.0)
     band = _banded(t, noise, smooth, nugget, reach)
     towards = np.zeros((t.size, index.size))
@@ -316,19 +323,19 @@ def _posterior(
         solved = solveh_banded(band, towards, lower=True, check_finite=False)
     except LinAlgError:
         raise NumericalFailure(
-            "the noise is too small to certify beside this prior: raise its budget."
+            "the noise is too small to certify under this prior: raise its budget."
         ) from None
-    after = towards[index] - towards.T @ solved
-    after = 0.5 * (after + after.T)
+    posterior_part = towards[index] - towards.T @ solved
+    posterior_part = 0.5 * (posterior_part + posterior_part.T)
     rounding = 640.0 * np.finfo(np.float64).eps * len(t) * (prior.amplitude**2 + nugget)
-    after -= rounding * np.eye(index.size)
-    if np.linalg.eigvalsh(after)[0] <= 0.0:
-        raise NumericalFailure("the noise is too small to certify beside this prior: raise its budget.")
-    return before, after
+    posterior_part -= rounding * np.eye(index.size)
+    if np.linalg.eigvalsh(posterior_part)[0] <= 0.0:
+        raise NumericalFailure("the noise is too small to certify under this prior: raise its budget.")
+    return prior_part, posterior_part
 
 
 def _banded(t: Floats, noise: TraceNoise, smooth: TracePrior, nugget: float, reach: float) -> Floats:
-    """Prior and noise together, cut off beyond the reach, as the lower band that scipy solves with."""
+    """The sum of prior and noise, cut off beyond the reach, as the lower band for scipy."""
     last = (
         np.searchsorted(t, t + reach, side="right") - 1 if np.isfinite(reach) else np.full(t.size, t.size - 1)
     )

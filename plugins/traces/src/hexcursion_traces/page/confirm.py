@@ -1,4 +1,4 @@
-"""The second question: a dialog that repeats what is hidden and how well, and releases the trip once."""
+"""The second question: a dialog that repeats the protection and releases the trip once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ KEY = "trace-asked"
 
 
 def begin(work: TraceWork) -> None:
-    """Ask from now on, until it is answered or another plan takes this one's place."""
+    """Ask from now on, until the answer or another plan."""
     panels.begin_question(KEY, work.session)
 
 
 def show(work: TraceWork) -> None:
-    """The question, while it stands: about this very plan."""
+    """Show the question if it is open and about this plan."""
     if work.plan is not None and panels.question_about(KEY) == work.session:
         panels.ask_twice(KEY, "Release this trip?", _ask, work, work.plan)
 
@@ -36,7 +36,7 @@ def _ask(work: TraceWork, plan: TracePlan) -> None:
     first.metric("Adversary's 68 % interval", f"≥ {rounded_down(worst_interval(plan)):g} m")
     second.metric("Noise per axis", f"{plan.root_mean_square:,.1f} m")
     st.markdown(
-        "The trip is drawn **once**, and written into the ledger first. What is published cannot be taken "
+        "The trip is drawn **once**, and written into the ledger first. A publication cannot be taken "
         "back, and these records cannot be released a second time."
     )
     if panels.answered(KEY, work.session):

@@ -1,4 +1,4 @@
-"""The map of a trip: recorded and released line, how much noise each record has, and where it is now."""
+"""The map of a trip: recorded and released line, the noise of the records, and the position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geo.domains.hexagons import METRES_PER_DEGREE
 
 _DECIMALS = 5
 _WORLD = 512
-_MOST = 2000  # places per layer: enough to see a trip, small enough to send at every rerun
+_MOST = 2000  # places per layer: enough for a trip, few enough to send at every rerun
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Rings:
         Metres.
     filled : bool
     pick : bool
-        Whether a click chooses them; each then carries its position among all of them as "i".
+        Whether a click chooses circles; a circle then has its index as "i".
     """
 
     name: str
@@ -89,7 +89,7 @@ def trip_deck(
     width: int = 700,
     height: int = 500,
 ) -> pydeck.Deck:
-    """Draw a trip without any map below it: nobody outside is asked for tiles of where it was.
+    """Draw a trip without a background map: no server of tiles learns where it was.
 
     Parameters
     ----------
@@ -103,31 +103,17 @@ def trip_deck(
     Returns
     -------
     pydeck.Deck
-        Layer ids are the names given.
+        Layer ids are the names of the lines and rings.
     """
-    layers = [_circles(one, theme) for one in rings if one.filled]
-    for line in lines:
-        path = _thin(np.column_stack([line.longitude, line.latitude]))
-        layers.append(
-            pydeck.Layer(
-                "PathLayer",
-                [{"p": path.tolist()}],
-                id=line.name,
-                get_path="p",
-                get_color=rgb(line.role, theme),
-                get_width=line.width,
-                width_units=pydeck.types.String("pixels"),
-                cap_rounded=True,
-                joint_rounded=True,
-            )
-        )
-    layers += [_circles(one, theme) for one in rings if not one.filled]
+    layers = [_circles(ring, theme) for ring in rings if ring.filled]
+    layers += [_path(line, theme) for line in lines]
+    layers += [_circles(ring, theme) for ring in rings if not ring.filled]
     lon, lat = [line.longitude for line in lines], [line.latitude for line in lines]
-    for one in rings:  # circles are seen whole, too
-        reach = one.radius / METRES_PER_DEGREE
-        wide = reach / np.maximum(np.cos(np.radians(one.latitude)), 0.01)
-        lon += [one.longitude - wide, one.longitude + wide]
-        lat += [np.maximum(one.latitude - reach, -90.0), np.minimum(one.latitude + reach, 90.0)]
+    for ring in rings:  # the view shows whole circles
+        reach = ring.radius / METRES_PER_DEGREE
+        wide = reach / np.maximum(np.cos(np.radians(ring.latitude)), 0.01)
+        lon += [ring.longitude - wide, ring.longitude + wide]
+        lat += [np.maximum(ring.latitude - reach, -90.0), np.minimum(ring.latitude + reach, 90.0)]
     longitude, latitude, zoom = _view(np.concatenate(lon), np.concatenate(lat), width, height)
     return _Compact(
         layers=layers,
@@ -135,6 +121,21 @@ def trip_deck(
             longitude=longitude, latitude=latitude, zoom=zoom, pitch=0, bearing=0
         ),
         map_provider=None,
+    )
+
+
+def _path(line: TripLine, theme: Theme) -> pydeck.Layer:
+    path = _thin(np.column_stack([line.longitude, line.latitude]))
+    return pydeck.Layer(
+        "PathLayer",
+        [{"p": path.tolist()}],
+        id=line.name,
+        get_path="p",
+        get_color=rgb(line.role, theme),
+        get_width=line.width,
+        width_units=pydeck.types.String("pixels"),
+        cap_rounded=True,
+        joint_rounded=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""Traces: hide chosen moments of a recorded trip, keep the rest of it useful, and say what that means."""
+"""Traces: hide chosen moments of a recorded trip, and state how well."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from zoneinfo import available_timezones
 
 import streamlit as st
 
-from data_loaders import DataError
-from hexcursion.errors import WorkflowError
+from dpgp_core.errors import HexcursionError
 from hexcursion_traces.loading.instants import OrderWanted
 from hexcursion_traces.page import confirm
 from hexcursion_traces.page.maps import released_deck
@@ -22,7 +21,7 @@ from pages.shared.session import workspace
 from pages.shared.shipped import generated_badge
 
 TYPES = ["gpx", "tcx", "fit", "plt", "csv", "txt", "geojson", "json", "gz"]
-STEP = 0.5  # seconds between moments of a trip that is played
+STEP = 0.5  # seconds between moments of a playing trip
 MIME = {
     "gpx": "application/gpx+xml",
     "geojson": "application/geo+json",
@@ -32,7 +31,7 @@ MIME = {
 
 
 def take_upload(work: TraceWork) -> None:
-    """The file a person chose, read once."""
+    """Ask for a file and read it once."""
     upload = st.file_uploader(
         "A recorded trip (GPX, TCX, FIT, GeoLife .plt, CSV, GeoJSON)", TYPES, key="trace_upload"
     )
@@ -45,15 +44,15 @@ def take_upload(work: TraceWork) -> None:
             key="trace_zone",
             help="Needed where a file holds the hour in which summer time ends: its clock goes back.",
         )
-        asked = work.order_wanted == upload.file_id
-        order = ask_order(upload.file_id) if asked else None
-        if asked and order is None:
+        order_open = work.order_wanted == upload.file_id
+        order = ask_order(upload.file_id) if order_open else None
+        if order_open and order is None:
             return
         try:
             work.read_upload(upload.file_id, upload.name, upload.getvalue(), zone, order)
         except OrderWanted:
-            st.rerun()  # which asks
-        except (DataError, WorkflowError) as error:
+            st.rerun()  # the next run asks for the order
+        except HexcursionError as error:
             st.error(plain(error), icon=":material/error:")
     elif not work.traces:
         st.button(
@@ -65,15 +64,15 @@ def take_upload(work: TraceWork) -> None:
 
 
 def ask_order(upload: str) -> bool | None:
-    """Whether the day comes first in the dates of an upload that leave it open; None until it is answered."""
-    said = st.radio(
-        "Dates such as 3/4/2018 in this file do not tell: which comes first?",
+    """Ask whether the day comes first in the dates of an upload; None until the answer."""
+    answer = st.radio(
+        "In dates such as 3/4/2018 of this file, which comes first?",
         ["The day", "The month"],
         index=None,
         horizontal=True,
         key=f"trace_order_{upload}",
     )
-    return None if said is None else said == "The day"
+    return None if answer is None else answer == "The day"
 
 
 def show_released(work: TraceWork) -> None:
@@ -81,30 +80,30 @@ def show_released(work: TraceWork) -> None:
     plan, published = work.plan, work.published
     if plan is None or published is None:
         return
-    beside = st.toggle("Show the private trip beside it (do not publish)", key="trace_beside")
-    shown = int(st.session_state.setdefault("trace_record", 1))
+    private_too = st.toggle("Show the private trip as well (do not publish)", key="trace_beside")
+    position = int(st.session_state.setdefault("trace_record", 1))
     if work.playing:
-        st.session_state["trace_record"] = next_record(shown, plan.trace.size)
+        st.session_state["trace_record"] = next_record(position, plan.trace.size)
         if st.session_state["trace_record"] == plan.trace.size:
             work.playing = False
             st.rerun()
     record = st.slider("Play the trip: record", 1, plan.trace.size, key="trace_record") - 1
     now = moment(plan, published, record)
     st.caption(plain(now.sentence))
-    deck = released_deck(plan, published, now, maps.theme(), private=beside)
+    deck = released_deck(plan, published, now, maps.theme(), private=private_too)
     words = "The released trip as a line, with a circle of one standard deviation of noise around each record"
-    maps.show_deck(deck, key="trace-released", alt=words, private=beside)
+    maps.show_deck(deck, key="trace-released", alt=words, private=private_too)
 
 
 def play(work: TraceWork, on: bool) -> None:
-    """Start the trip from its beginning where it has ended, or stand still."""
+    """Play the trip, from its beginning if it has ended, or pause it."""
     if on and work.plan is not None and st.session_state.get("trace_record", 1) >= work.plan.trace.size:
         st.session_state["trace_record"] = 1
     work.playing = on
 
 
 def offer_files(name: str, files: Mapping[str, str]) -> None:
-    """Downloads of what was released, by the release's id."""
+    """Offer the released files for download, named by the release's id."""
     with st.container(horizontal=True):
         for file, text in files.items():
             ending = file.rsplit(".", 1)[-1]
@@ -119,21 +118,21 @@ def offer_files(name: str, files: Mapping[str, str]) -> None:
 
 
 def show_shelf(current: str | None) -> None:
-    """What was released here before, to be downloaded again; `current` is on the screen already."""
-    others = {trip.name: trip for trip in trips() if trip.name != current}
-    if not others:
+    """Offer earlier releases for download again, without `current`, which is on the screen."""
+    earlier = {trip.name: trip for trip in trips() if trip.name != current}
+    if not earlier:
         return
     st.header("Released trips", anchor=False)
-    chosen = st.selectbox(
-        "They lie on this machine and are public",
-        list(others),
+    choice = st.selectbox(
+        "They are on this machine and are public",
+        list(earlier),
         index=None,
-        format_func=lambda name: others[name].title,
+        format_func=lambda name: earlier[name].title,
         placeholder="choose one",
         key="trace_shelved",
     )
-    if chosen is not None:
-        offer_files(chosen, others[chosen].files)
+    if choice is not None:
+        offer_files(choice, earlier[choice].files)
 
 
 work = current()
@@ -141,18 +140,20 @@ take_upload(work)
 workspace.current().trip = bool(work.traces) and work.published is None and not work.generated
 if not work.traces:
     st.info(
-        "Choose a file, or try a generated trip. It stays in this session; places are drawn without any map "
-        "of others below them, so nobody is asked where the trip was.",
+        "Choose a file, or try a generated trip. It stays in this session; places are drawn without a "
+        "background map, so no map server learns where the trip was.",
         icon=":material/route:",
     )
 else:
     for line in work.lines:
         st.caption(plain(line))
     if work.generated:
-        generated_badge("Nobody made this trip.")
+        generated_badge("This trip is invented.")
     if len(work.traces) > 1:
-        asked = st.number_input("Which trip of the file?", 1, len(work.traces), 1, key=f"which_{work.upload}")
-        work.turn_to(int(asked) - 1)
+        number = st.number_input(
+            "Which trip of the file?", 1, len(work.traces), 1, key=f"which_{work.upload}"
+        )
+        work.turn_to(int(number) - 1)
     trip = work.traces[work.position]
     st.markdown(plain(trip_of(trip).sentence))
     if work.published is None:

@@ -1,4 +1,4 @@
-"""A secret span picked with the mouse: by records on the map, or by a stretch of the chart over time."""
+"""A secret span picked with the mouse: records on the map, or a stretch of the chart over time."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MOST = 1000  # places of the chart
 
 
 def span_of_records(trace: Trace, records: Sequence[int]) -> Span:
-    """The span that clicked records mean.
+    """The span of clicked records.
 
     Parameters
     ----------
     trace : Trace
     records : sequence of int
-        At least one: two or more mean the span from the first to the last, one the stay that it belongs to.
+        At least one: a single record gives its stay, several the span from the first to the last.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def span_of_records(trace: Trace, records: Sequence[int]) -> Span:
 
 
 def span_of_stretch(trace: Trace, start: float, end: float) -> Span:
-    """The span that a stretch of the chart means: milliseconds since 1970, in either order."""
+    """The span of a stretch of the chart: milliseconds since 1970, in either order."""
     low, high = sorted((start / 1000.0, end / 1000.0))
     return _whole(trace, low, high)
 
@@ -51,12 +51,13 @@ def _whole(trace: Trace, start: float, end: float) -> Span:
     return clock(float(ends[0])), clock(float(ends[1]))
 
 
-def picked_records(event: Any, most: int) -> list[int]:
-    """The records that a map's selection names; whatever a browser sends, none outside of the trip."""
+def picked_records(event: Any, size: int) -> list[int]:
+    """The records in a map's selection; indices outside of the trip, from any browser, are
+    dropped."""
     objects = _mapping(_mapping(event).get("selection")).get("objects")
-    found = _mapping(objects).get(RECORDS) or []
-    at = [_mapping(one).get("i") for one in found]
-    return sorted({one for one in at if isinstance(one, int) and 0 <= one < most})
+    circles = _mapping(objects).get(RECORDS) or []
+    indices = [_mapping(circle).get("i") for circle in circles]
+    return sorted({index for index in indices if isinstance(index, int) and 0 <= index < size})
 
 
 def picked_stretch(event: Any) -> tuple[float, float] | None:
@@ -74,7 +75,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def distance_chart(trace: Trace) -> alt.Chart:
-    """Distance from the first record over time: a stop is where it stays level.
+    """Distance from the first record over time, which is level at a stop.
 
     Parameters
     ----------
@@ -106,5 +107,5 @@ def distance_chart(trace: Trace) -> alt.Chart:
 
 
 def slider_limits(trace: Trace) -> Span:
-    """First and last time of a trip as a slider takes them."""
+    """First and last time of a trip for a slider."""
     return clock(float(trace.time[0])), clock(float(trace.time[-1]))

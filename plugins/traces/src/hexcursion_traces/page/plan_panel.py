@@ -1,4 +1,4 @@
-"""The plan of a release on the screen: what is secret, how much noise, what an adversary would know."""
+"""The plan of a release on the screen: secrets, noise, and the adversary's knowledge."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ MOVE_WORDS = {"together": "place as a whole", "separately": "each record"}
 
 
 def show_recorded(work: TraceWork, trace: Trace) -> None:
-    """The private trip on a map and over time; both take picks, which move the slider of `ask_secrets`."""
+    """Show the private trip on a map and over time; picks in both move the slider of
+    `ask_secrets`."""
     maps.show_deck(
         recorded_deck(trace, work.plan, maps.theme()),
         key=f"trace-recorded-{work.upload}",
@@ -44,8 +45,8 @@ def show_recorded(work: TraceWork, trace: Trace) -> None:
         on_pick=lambda: _take_records(work, trace),
     )
     st.caption(
-        "Click records on the map: one means the stay around it, two the span between them. Or drag over a "
-        "stretch of the chart: a stop is where the line is level."
+        "Click records on the map: one chooses the stay around it, two the span between them. Or drag over "
+        "a stretch of the chart: the line is level at a stop."
     )
     st.altair_chart(
         distance_chart(trace),
@@ -72,13 +73,13 @@ def _span_key(work: TraceWork) -> str:
 
 
 def ask_secrets(work: TraceWork, trace: Trace) -> None:
-    """Windows of time, added one by one."""
-    st.header("What is secret?", anchor=False)
+    """Ask for secret windows of time, and list them."""
+    st.header("Secrets", anchor=False)
     if trace.size > 1:
         limits = slider_limits(trace)
         st.session_state.setdefault(_span_key(work), limits)
         with st.container(key="trace-span"):
-            span: Any = st.slider(  # a pair, since that is what its state holds
+            span: Any = st.slider(  # a pair, like its state
                 "A secret span of time (UTC)",
                 *limits,
                 step=timedelta(seconds=1),
@@ -99,7 +100,7 @@ def ask_secrets(work: TraceWork, trace: Trace) -> None:
 
 
 def ask_noise(work: TraceWork, trace: Trace) -> None:
-    """The budget and what the adversary is taken to believe; submitting shapes the noise."""
+    """Ask for the noise and the adversary's beliefs; submitting shapes the noise."""
     default = TraceSettings()
     with st.form("trace-plan", border=True, enter_to_submit=False):
         first, second, third = st.columns(3)
@@ -119,22 +120,22 @@ def ask_noise(work: TraceWork, trace: Trace) -> None:
             1.0,
             100_000.0,
             default.radius,
-            help="Two guesses about a secret that lie no further apart are hard to tell apart: what is "
-            "stated of the release, μ and the odds, is about such guesses.",
+            help="Two guesses about a secret within this distance are hard to distinguish: μ and the odds "
+            "in the statement are about such guesses.",
         )
         moves = second.selectbox(
-            "What is hidden of a secret",
+            "Hide of a secret",
             MOVES,
             format_func=MOVE_WORDS.__getitem__,
-            help="Where all of it was, shifted as one piece, or where each record was by itself. The second "
-            "asks for far more noise: it also hides movements that nobody could have made.",
+            help="The place of all its records, shifted as one piece, or the place of each record by itself. "
+            "The second needs far more noise: it hides even impossible movements.",
         )
         every = third.number_input("One record every (s), 0 for all", 0.0, 3600.0, default.every)
-        with st.expander("What the adversary is taken to believe (public knowledge, not this trip)"):
+        with st.expander("Beliefs of the adversary (public knowledge, not this trip)"):
             lengthscale = st.number_input(
-                "One keeps one's direction for about (s)", 1.0, 100_000.0, default.lengthscale
+                "Movers keep their direction for about (s)", 1.0, 100_000.0, default.lengthscale
             )
-            amplitude = st.number_input("One roams over (m)", 1.0, 1_000_000.0, default.amplitude)
+            amplitude = st.number_input("Movers roam over (m)", 1.0, 1_000_000.0, default.amplitude)
             error = st.number_input("The receiver (GPS) errs by (m)", 0.1, 1_000.0, default.error)
         submitted = st.form_submit_button("Shape the noise", type="primary", icon=":material/graphic_eq:")
     if submitted:
@@ -159,7 +160,7 @@ def ask_noise(work: TraceWork, trace: Trace) -> None:
 
 
 def follow(work: TraceWork) -> None:
-    """The job under way, with progress and cancel; its end is taken in."""
+    """Show the running job with progress and cancel; take its result at the end."""
     if work.job is None:
         return
     if work.job.state.state == "running":
@@ -170,7 +171,7 @@ def follow(work: TraceWork) -> None:
 
 
 def say(work: TraceWork, plan: TracePlan) -> None:
-    """What would be said of the release, and the adversary's intervals before and after."""
+    """Show the guarantee, and the adversary's intervals before and after the release."""
     st.header("What it protects, and what not", anchor=False)
     for sentence in sentences(plan):
         st.markdown(f"- {plain(sentence)}")
@@ -184,11 +185,24 @@ def say(work: TraceWork, plan: TracePlan) -> None:
     number = 0
     if len(plan.secrets) > 1:
         number = int(st.number_input("Secret number", 1, len(plan.secrets), 1)) - 1
-    points = curve_points(work.adversaries(number))
+    st.altair_chart(
+        _interval_chart(curve_points(work.adversaries(number))),
+        key="trace-curves",
+        alt="The adversary's interval by lengthscale, before and after, by noise",
+    )
+    st.caption(
+        "All noises move a record equally far on average. This noise is made for all stated lengthscales: "
+        "among all noises it has the widest smallest interval. The best noise for one lengthscale may fail "
+        "the others. Click a name below the chart to see its line alone."
+    )
+
+
+def _interval_chart(points: list[dict[str, float | str]]) -> alt.Chart:
+    """Lines of the adversary's interval over the lengthscale, one for each noise."""
     kinds = [kind for kind in KINDS if any(point["noise"] == kind for point in points)]
-    believed = sorted({float(point["lengthscale"]) for point in points})
-    chosen = alt.selection_point(fields=["noise"], bind="legend")
-    chart = (
+    lengthscales = sorted({float(point["lengthscale"]) for point in points})
+    highlight = alt.selection_point(fields=["noise"], bind="legend")
+    chart: alt.Chart = (
         alt.Chart(alt.Data(values=points), height=420)
         .mark_line(point=True)
         .encode(
@@ -196,7 +210,7 @@ def say(work: TraceWork, plan: TracePlan) -> None:
                 "lengthscale:Q",
                 title="Lengthscale that the adversary believes in (s)",
                 scale=alt.Scale(type="log", nice=False, padding=14),
-                axis=alt.Axis(values=believed, format=".3~r"),
+                axis=alt.Axis(values=lengthscales, format=".3~r"),
             ),
             y=alt.Y("metres:Q", title="68 % interval (m)"),
             color=alt.Color(
@@ -206,23 +220,16 @@ def say(work: TraceWork, plan: TracePlan) -> None:
                 legend=alt.Legend(orient="bottom", columns=1, labelLimit=0),
             ),
             strokeDash=alt.StrokeDash("noise:N", sort=kinds, legend=None),
-            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.15)),
+            opacity=alt.condition(highlight, alt.value(1.0), alt.value(0.15)),
             tooltip=["noise:N", "lengthscale:Q", "metres:Q"],
         )
-        .add_params(chosen)
+        .add_params(highlight)
     )
-    st.altair_chart(
-        chart, key="trace-curves", alt="The adversary's interval by lengthscale, before and after, by noise"
-    )
-    st.caption(
-        "All noises move a record equally far on average. This noise keeps the narrowest interval over the "
-        "stated lengthscales widest; what is best for one of them may fail the others. Click a name "
-        "below the chart to see its line alone."
-    )
+    return chart
 
 
 def stopped(work: TraceWork, plan: TracePlan) -> bool:
-    """Say where the odds are too large to be released by accident; whether that stops the release."""
+    """Warn of large odds; return whether they stop the release."""
     why = objection(plan)
     if not why:
         return False

@@ -1,4 +1,4 @@
-"""What the traces screen says: the trip in numbers, the moment played, the comparison."""
+"""The texts of the traces screen: the trip in numbers, the playing moment, the comparison."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hexcursion_traces.plan import TracePlan, compare
 from hexcursion_traces.release import PublishedTrace
 from hexcursion_traces.settings import Window
 
-_PLAYED = 60  # steps of a trip that is played
+_PLAYED = 60  # steps of a playing trip
 
 
 def clock(seconds: float) -> datetime:
-    """A time of a trace as UTC without a zone, which is how sliders take it."""
+    """A time of a trace as UTC without a zone, as sliders need it."""
     return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
 
 
@@ -51,11 +51,10 @@ class Trip:
 
     @property
     def sentence(self) -> str:
-        """All of it in a line."""
+        """The numbers in a line."""
         return (
             f"{self.records:,} records over {self.minutes:,.0f} minutes, one every {self.step:,.0f} s "
-            f"(median). "
-            "Times stay as they are: only places get noise."
+            "(median). Times stay as they are: only places get noise."
         )
 
 
@@ -72,36 +71,37 @@ def trip_of(trace: Trace) -> Trip:
 def comparison_rows(plan: TracePlan) -> list[dict[str, str]]:
     """One row per secret: the adversary's interval before and after, at noise of the same size."""
     rows = []
-    for secret, one in zip(plan.secrets, compare(plan), strict=True):
+    for secret, widths in zip(plan.secrets, compare(plan), strict=True):
         start, end = plan.span(secret)
         rows.append(
             {
                 "Secret": span_text(Window(start, end)),
-                "Before": f"{one.before:,.0f} m",
-                "This noise": f"{one.designed:,.0f} m",
-                "Uniform": f"{one.uniform:,.0f} m",
-                "Concentrated": f"{one.concentrated:,.0f} m",
+                "Before": f"{widths.before:,.0f} m",
+                "This noise": f"{widths.designed:,.0f} m",
+                "Uniform": f"{widths.uniform:,.0f} m",
+                "Concentrated": f"{widths.concentrated:,.0f} m",
             }
         )
     return rows
 
 
-def curve_points(known: Sequence[Known]) -> list[dict[str, float | str]]:
-    """Points of the chart: the adversary's lengthscale in seconds, the noise, the interval in metres."""
+def curve_points(widths: Sequence[Known]) -> list[dict[str, float | str]]:
+    """Points of the chart: the adversary's lengthscale in seconds, the noise, the interval in
+    metres."""
     return [
-        {"lengthscale": round(one.lengthscale, 3), "noise": one.noise, "metres": round(one.metres, 1)}
-        for one in known
+        {"lengthscale": round(width.lengthscale, 3), "noise": width.noise, "metres": round(width.metres, 1)}
+        for width in widths
     ]
 
 
 def next_record(record: int, size: int) -> int:
-    """The record, from 1, that is played after another: a trip takes at most about sixty steps."""
+    """The record, from 1, after another in a playing trip of at most about sixty steps."""
     return min(record + max(1, -(-size // _PLAYED)), size)
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Where the trip is when it is played: the released place, what noise it has, whether it is secret."""
+    """A moment of the playing trip: the released place, its noise, and whether it is secret."""
 
     time: str
     longitude: float
@@ -117,7 +117,7 @@ class Moment:
 
 
 def moment(plan: TracePlan, published: PublishedTrace, record: int) -> Moment:
-    """A moment of a released trip, of public facts only."""
+    """A moment of a released trip, from public facts only."""
     released = published.released
     return Moment(
         time=f"{clock(float(released.time[record])):%H:%M:%S}",

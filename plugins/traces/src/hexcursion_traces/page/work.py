@@ -1,4 +1,4 @@
-"""One session's work on a trace: the upload, what was read, the plan under way, the release drawn."""
+"""One session's work on a trace: the upload, the traces, the plan, and the release."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class TraceWork:
     Parameters
     ----------
     generated
-        whether the trip is invented, so that nobody's places are at stake
+        whether the trip is invented, so that no real places are at stake
     order_wanted
-        the upload whose dates leave open whether the day or the month comes first
+        the upload with dates in an open order of day and month
     session
-        a token of its own, by which the ledger tells a second click from a second release
+        a token for the ledger: a second click with it is no second release
     releasing
-        held while a trip is charged and drawn
+        locked while a trip is charged and drawn
     """
 
     folder: PrivateFolder = field(default_factory=PrivateFolder)
@@ -67,7 +67,7 @@ class TraceWork:
         Raises
         ------
         DataError
-            Which says what is wrong; the trip before stays. `OrderWanted` is kept in `order_wanted`.
+            For an unreadable upload; the earlier trip stays. `OrderWanted` sets `order_wanted`.
         """
         if (upload, zone, day_first) == (self.upload, self.zone, self.day_first):
             return
@@ -84,19 +84,20 @@ class TraceWork:
         self.forget_plan()
 
     def take_generated(self) -> None:
-        """Read a generated trip, another one each time: no ledger has released its records before."""
+        """Read a generated trip, another one each time: no ledger has released its records
+        before."""
         seed = random_name()
         self.read_upload(f"generated {seed}", GENERATED_TRIP, generated_trip(int(seed, 16)))
         self.generated = True
 
     def turn_to(self, position: int) -> None:
-        """Work on another trace of the file: secrets that were named belong to the one before."""
+        """Work on another trace of the file, without the secrets of the earlier one."""
         if position != self.position:
             self.position, self.windows = position, []
             self.forget_plan()
 
     def forget_plan(self) -> None:
-        """Begin again with the same file: another plan is another request."""
+        """Begin again with the same file and a new request to the ledger."""
         if self.job is not None:
             self.job.cancel()
         self.job, self.plan, self.published, self.note = None, None, None, ""
@@ -104,12 +105,12 @@ class TraceWork:
         self.session = random_name()
 
     def begin(self, trace: Trace, settings: TraceSettings) -> None:
-        """Start shaping the noise; `finish` takes what came of it."""
+        """Start shaping the noise; `finish` takes the result."""
         self.forget_plan()
         self.job = Job(lambda report: in_subprocess(report, plan_apart, trace, settings))
 
     def finish(self) -> None:
-        """Take the plan of a job that has ended, or the sentence why there is none."""
+        """Take the plan of a finished job, or the sentence of its error."""
         job, self.job = self.job, None
         if job is None or job.state.state == "cancelled":
             return
@@ -120,13 +121,13 @@ class TraceWork:
             self.note = str(error)
 
     def accept_odds(self, accepted: bool) -> None:
-        """Take or take back the word that large odds are released anyway; nothing is drawn for it."""
+        """Set or withdraw the acceptance of large odds; draws nothing."""
         if self.plan is not None:
             settings = replace(self.plan.settings, accept_large_odds=accepted)
             self.plan = replace(self.plan, settings=settings)
 
     def adversaries(self, number: int) -> tuple[Known, ...]:
-        """What adversaries would know of a secret of the plan, computed once."""
+        """The adversaries' intervals at a secret of the plan, computed once."""
         if self.plan is None:
             return ()
         if number not in self.known:
@@ -134,7 +135,8 @@ class TraceWork:
         return self.known[number]
 
     def release(self) -> None:
-        """Charge and draw once; a second click waits, and finds it done or finds the note why it is not."""
+        """Charge and draw once; a second click waits for the release or its note and does
+        nothing."""
         with self.releasing:
             if self.plan is None or self.published is not None or self.note:
                 return
@@ -147,7 +149,7 @@ class TraceWork:
 
 
 def plan_apart(report: Report, trace: Trace, settings: TraceSettings) -> TracePlan:
-    """The plan of a trip, in a process of its own."""
+    """The plan of a trip, for a subprocess."""
     return plan_trace(trace, settings, report)
 
 

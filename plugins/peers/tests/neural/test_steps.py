@@ -1,4 +1,4 @@
-"""Safety net: the steps around a design of the neural process."""
+"""The steps around a design of the neural process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion_peers.neural.mechanism import ConvCnpDesign, window_of
-from tests.dpgp_core.mechanisms.net.test_net_search_parts import FACTS
+from tests.dpgp_core.mechanisms.designs.test_search_parts import FACTS
 
 
 def test_every_step_around_a_middling_network_is_tried() -> None:

@@ -1,4 +1,4 @@
-"""Safety net: sparse processes that a search is offered or a curator gives; what an attack sees of one."""
+"""Sparse processes that a search is offered or a curator gives; what an attack sees of one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import draw_release
 from hexcursion_peers.sparse.mechanism import SparseGpDesign, inducing_cells
-from tests.dpgp_core.mechanisms.net.test_net_designs import ASK as GIVEN
-from tests.dpgp_core.mechanisms.net.test_net_designs import PRIVATE
-from tests.dpgp_core.mechanisms.net.test_net_grids import ASK, HIDDEN, RANGES, same
-from tests.dpgp_core.mechanisms.net.test_net_simulation import world
-from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
+from tests.dpgp_core.mechanisms.designs.test_grids import ASK, HIDDEN, RANGES, same
+from tests.dpgp_core.mechanisms.designs.test_impossible_designs import ASK as GIVEN
+from tests.dpgp_core.mechanisms.designs.test_impossible_designs import PRIVATE
+from tests.dpgp_core.mechanisms.designs.test_simulation import world
+from tests.dpgp_core.mechanisms.designs.test_stated import DESIGNS
 
 
 def test_sparse_processes_are_offered_with_points_1_or_one_and_a_half_ranges_apart() -> None:

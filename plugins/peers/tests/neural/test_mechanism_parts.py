@@ -1,4 +1,4 @@
-"""Safety net: what the neural process hands to its parts, tries before a draw, and keeps."""
+"""What the neural process hands to its parts, tries before a draw, and keeps."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.neural.corrected import CORRECTION
 from hexcursion_peers.neural.weights import STORED_CORRECTION
-from tests.dpgp_core.mechanisms.net.test_net_parts import FEW, HIDDEN, LATTICE
-from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
+from tests.dpgp_core.mechanisms.designs.test_parts import FEW, HIDDEN, LATTICE
+from tests.dpgp_core.mechanisms.designs.test_stated import DESIGNS
 
 NETWORK = DESIGNS["convcnp"]
 

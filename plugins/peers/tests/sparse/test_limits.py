@@ -1,4 +1,4 @@
-"""Safety net: limits of the sparse process, and what it tries before a draw."""
+"""Limits of the sparse process, and what it tries before a draw."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import line
-from tests.dpgp_core.mechanisms.net.test_net_parts import FEW, HIDDEN, LATTICE
-from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
+from tests.dpgp_core.mechanisms.designs.test_parts import FEW, HIDDEN, LATTICE
+from tests.dpgp_core.mechanisms.designs.test_stated import DESIGNS
 
 
 def test_the_reading_of_moments_is_tried_on_nothing_before_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Safety net: the designs that the neural process offers a search."""
+"""The designs that the neural process offers a search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion_peers.neural.mechanism import ConvCnpDesign
-from tests.dpgp_core.mechanisms.net.test_net_grids import ASK, HIDDEN, PRICED, same
+from tests.dpgp_core.mechanisms.designs.test_grids import ASK, HIDDEN, PRICED, same
 from tests.dpgp_core.mechanisms.test_mechanisms import EVERY
 
 

@@ -1,4 +1,4 @@
-"""Safety net: designs of public places that cloaking and functional noise offer a search, and their plans."""
+"""Designs of public places that cloaking and functional noise offer a search, and their plans."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.posterior.records import CollapsedRecords
 from hexcursion_peers.labels.cloaking import CloakingDesign
 from hexcursion_peers.labels.functional import FunctionalDesign
-from tests.dpgp_core.mechanisms.net.test_net_calibration import PUBLIC as PLANNED
-from tests.dpgp_core.mechanisms.net.test_net_grids import ASK, PUBLIC, RANGES, same
-from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
+from tests.dpgp_core.mechanisms.designs.test_calibration import PUBLIC as PLANNED
+from tests.dpgp_core.mechanisms.designs.test_grids import ASK, PUBLIC, RANGES, same
+from tests.dpgp_core.mechanisms.designs.test_stated import DESIGNS
 
 
 @pytest.mark.parametrize("name", ["cloaking", "functional"])

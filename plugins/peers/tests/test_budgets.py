@@ -1,4 +1,4 @@
-"""Safety net: budgets that the peers with a Gaussian mu meet."""
+"""Budgets that the peers with a Gaussian mu meet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
-from tests.dpgp_core.mechanisms.net.test_net_designs import ASK, PUBLIC
+from tests.dpgp_core.mechanisms.designs.test_impossible_designs import ASK, PUBLIC
 
 
 @pytest.mark.parametrize("name", ["cloaking", "functional", "sparse-gp"])

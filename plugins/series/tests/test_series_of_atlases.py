@@ -1,0 +1,84 @@
+"""Atlases of several periods: one of their columns is read over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hexcursion
+from dpgp_core.atlas.design import atlas_design
+from dpgp_core.mechanisms.spectral_release import prepared_plan
+from dpgp_core.noise import SimulationEntropy
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.releasing import PublicFacts
+from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.spectral.series import linearised
+from dpgp_core.spectral.series_states import Period
+from hexcursion.bundle import BundleError
+from hexcursion_series.read import series
+from hexcursion_series.together import open_bundles
+from tests.hexcursion.atlas.village import PLAN, village
+
+DRAWS = 400_000
+
+
+def test_a_response_in_a_ball_is_linearised_as_draws_of_it_are() -> None:
+    """Vectors of four columns in a ball of radius 1: 400,000 draws have errors below .003."""
+    lattice = Lattice.grid(6, 6, 500.0)
+    design = atlas_design(lattice.spacing, 4, 500)
+    made = prepared_plan(design, PublicFacts(lattice, n=500))
+    field, scatter = made.plan.field, 2.2
+    assert made.plan.field.ball.radius == pytest.approx(1.0)
+    period = Period(0.0, made, None, PublicCounts("unknown", 500.0), 10.0, 4.0)  # type: ignore[arg-type]
+    at, variance = np.array([11.0, 7.0, 16.0]), np.array([1.5, 3.0, 0.7])
+    line = linearised(at, variance, scatter, period)
+    entropy = SimulationEntropy(5)
+    for node in range(3):
+        own = entropy.normal(DRAWS)
+        truth = (at[node] + np.sqrt(variance[node]) * own - 10.0) / 4.0
+        others = field.mean + np.hypot(field.deviation, scatter / 4.0) * entropy.normal((3, DRAWS))
+        seen = np.clip(truth + scatter / 4.0 * entropy.normal(DRAWS), -1.0, 1.0)
+        length = np.sqrt(np.square(seen) + np.square(np.clip(others, -1.0, 1.0)).sum(axis=0))
+        seen *= np.minimum(1.0, 1.0 / length)
+        assert line.first[node] == pytest.approx(seen.mean(), abs=0.004)
+        slope = np.mean(own * seen) / np.sqrt(variance[node])
+        assert line.slope[node] == pytest.approx(slope, abs=0.004)
+        explained = np.square(line.slope[node]) * variance[node]
+        whole = line.noise[node] + line.rest[node] + explained
+        assert whole == pytest.approx(seen.var(), abs=0.004)
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("atlases")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEXCURSION_HOME", str(folder / "home"))
+        patch.setenv("HEXCURSION_WITNESS", str(folder / "witness"))
+        for year in (3, 4):
+            hexcursion.release(village(seed=year), **PLAN, budget=9.0, out=folder / f"atlas{year}")
+    return [folder / "atlas3", folder / "atlas4"]
+
+
+def test_one_column_of_atlases_is_read_over_time(places: list[Path]) -> None:
+    """Ozone is high in the east in both periods, and says so more surely together."""
+    read = series(places, layer="o3", times=[2017.0, 2018.0]).read
+    assert read.threshold == 60.0
+    assert read.last.statement["subject"]["value"] == "o3"
+    east = read.domain.centres[:, 0] > 0
+    assert read.chance[1, east].mean() > read.chance[1, ~east].mean() + 0.3
+    alone = hexcursion.open_atlas(places[1])["o3"].bundle.field
+    assert alone is not None
+    truth = 58.0 + 9.0 * (2.0 * (read.domain.centres_lonlat[:, 0] - 10.0) / 0.12 - 1.0)
+    ours = np.abs(read.reading.mean[1] - truth).mean()
+    assert ours < np.abs(58.0 + 16.0 * alone[0] - truth).mean() + 1.0
+
+
+def test_a_series_of_atlases_names_its_column(places: list[Path]) -> None:
+    with pytest.raises(BundleError, match="name one of its columns with --layer, no2 or o3 or pm"):
+        series(places, times=[2017.0, 2018.0])
+    with pytest.raises(BundleError, match="no layer 'lead': name one of no2, o3, pm"):
+        series(places, layer="lead", times=[2017.0, 2018.0])
+    with pytest.raises(BundleError, match="atlas"):
+        open_bundles(places)
