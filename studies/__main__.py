@@ -1,23 +1,19 @@
 """Measure again what the documents claim: `python -m studies [NAME ...]`, or `make studies` for all of it.
 
-Without names, list them. A study stores its JSON; what another command prints is stored beside it, in
+Without names, list them. A study stores JSON; the output of another command is stored in
 studies/results/NAME.txt.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
 import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from studies.registry import RESULTS, STUDIES, Study
+from studies.reporting.tables import progress
 
 FOLDER = Path(__file__).resolve().parent
 ROOMS = ("agreement", "columns", "prices", "scale", "screens", "speed")
@@ -27,7 +23,7 @@ MODULES = {
     for folder in (*(FOLDER / room for room in ROOMS), *sorted(FOLDER.parent.glob("plugins/*/studies")))
     for path in sorted(folder.glob("[a-z]*.py"))
 }
-"""Name of each such command -> its module; no two rooms hold one name."""
+"""Name of each such command -> its module; names are unique over all rooms."""
 OWN_FILES = ("leaderboard", "london_real")
 """Those that store JSON themselves."""
 NAMES = (*STUDIES, *(name for name in MODULES if name not in STUDIES))
@@ -42,23 +38,23 @@ def main() -> int:
     parser.add_argument(
         "--quick", action="store_true", help="a study at reduced size; prints, stores nothing"
     )
-    asked = parser.parse_args()
-    unknown = [name for name in asked.names if name not in NAMES]
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in NAMES]
     if unknown:
         parser.error(f"there is nothing named {unknown[0]!r}: choose among {', '.join(NAMES)}.")
-    printed = [name for name in asked.names if name in MODULES]
-    if asked.quick and (printed or asked.all):
+    printed = [name for name in options.names if name in MODULES]
+    if options.quick and (printed or options.all):
         parser.error(
             f"--quick is for studies: choose among {', '.join(n for n in STUDIES if n not in MODULES)}."
         )
-    names = NAMES if asked.all else asked.names
+    names = NAMES if options.all else options.names
     if not names:
         for name in NAMES:
             print(f"{name:22} {STUDIES[name].title if name in STUDIES else f'python -m {MODULES[name]}'}")
     failed = []
     for name in names:
         if name not in MODULES:
-            run_study(STUDIES[name], quick=asked.quick)
+            run_study(STUDIES[name], quick=options.quick)
         elif not run_module(name):
             failed.append(name)
     if failed:
@@ -68,14 +64,7 @@ def main() -> int:
 
 def run_study(study: Study, *, quick: bool) -> None:
     """Run one study in this process, print its tables, and store them where it ran in full."""
-    last = [0.0]
-
-    def report(fraction: float, text: str) -> None:
-        if time.monotonic() - last[0] > 5.0:
-            last[0] = time.monotonic()
-            print(f"{study.name}: {100 * fraction:3.0f} %  {text}", file=sys.stderr, flush=True)
-
-    result = (study.quick if quick else study.full)(report)
+    result = (study.quick if quick else study.full)(progress(study.name))
     for table in result.tables:
         print(f"\n{table.title}\n{table.csv() if len(table.rows) < 80 else f'{len(table.rows)} rows'}")
     print(result.facts(), *result.notes, sep="\n", flush=True)
@@ -85,26 +74,26 @@ def run_study(study: Study, *, quick: bool) -> None:
 
 
 def run_module(name: str) -> bool:
-    """Run one command in a process of its own, print and store what it prints: whether it succeeded."""
+    """Run one command in a separate process, print and store its output; return whether it succeeded."""
     command = f"python -m {MODULES[name]}"
     print(f"== {command}", flush=True)
-    before = _child_seconds()
-    done = subprocess.run(
+    seconds_before = _child_seconds()
+    process = subprocess.run(
         [sys.executable, "-m", MODULES[name]],
         cwd=FOLDER.parent,
         stdout=subprocess.PIPE,
         text=True,
         check=False,
     )
-    print(done.stdout, flush=True)
-    if done.returncode == 0 and name not in OWN_FILES:
-        spent = f"The whole benchmark took {_child_seconds() - before:,.0f} s of CPU time."
-        results_of(name).write_text(f"$ {command}\n{done.stdout}{spent}\n", encoding="utf-8")
-    return done.returncode == 0
+    print(process.stdout, flush=True)
+    if process.returncode == 0 and name not in OWN_FILES:
+        spent = f"The whole benchmark took {_child_seconds() - seconds_before:,.0f} s of CPU time."
+        results_of(name).write_text(f"$ {command}\n{process.stdout}{spent}\n", encoding="utf-8")
+    return process.returncode == 0
 
 
 def results_of(name: str) -> Path:
-    """Return the file that holds what a command printed: a plugin's lies in the plugin."""
+    """Return the file of a command's stored output; a plugin's is in the plugin."""
     package = MODULES[name].split(".")
     folder = RESULTS if package[0] == "studies" else FOLDER.parent.joinpath(*package[:-1], "results")
     return folder / f"{name}.txt"

@@ -22,20 +22,20 @@ from studies.reporting.figures import COLOURS, DARK_COLOURS, Figure, points, svg
 from studies.reporting.findings import finding
 from studies.reporting.tables import StudyResult, StudyTable, load_result
 
-PLOT = 240  # pixels of a plot's height; its legend stands below and takes its own room
-TICKS = 7  # about so many to an axis
+PLOT = 240  # pixels of a plot's height without its legend
+TICKS = 7  # of an axis, about
 MAP_WIDTH, MAP_HEIGHT = 400, 380  # pixels: about half of the page
-DOT, MANY = 45, 150  # square pixels of a point; from so many points on they are drawn smaller
+DOT, MANY = 45, 150  # square pixels of a point, and the number of points from which they are smaller
 FIRST_FIGURES = 1  # shown before anything is unfolded
 LONGEST_TABLE = 60  # rows shown on the screen; the CSV holds all
 
 
 def chart(figure: Figure, result: StudyResult) -> Any:
     """The figure in Altair, or None where the result has nothing for it."""
-    drawn = points(figure, result)
-    if not drawn:
+    figure_points = points(figure, result)
+    if not figure_points:
         return None
-    rows = [{"x": point.x, "y": point.y, "series": point.series} for point in drawn]
+    rows = [{"x": point.x, "y": point.y, "series": point.series} for point in figure_points]
     x_title, y_title = figure.titles
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
@@ -66,12 +66,12 @@ def chart(figure: Figure, result: StudyResult) -> Any:
     dash = alt.StrokeDash("series:N", title=None, sort=None, legend=None)
     return (
         base.mark_line().encode(strokeDash=dash)
-        + base.mark_point(filled=True, size=DOT if len(drawn) < MANY else DOT / 4)
+        + base.mark_point(filled=True, size=DOT if len(figure_points) < MANY else DOT / 4)
     ).properties(height=PLOT, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
 
 
 def show_result(result: StudyResult, key: str) -> None:
-    """What a reader must know, figures, tables with their downloads."""
+    """Notes, figures, and tables with their downloads."""
     if result.notes:
         with st.expander("What to know before judging these figures", icon=":material/info:"):
             st.markdown("\n".join(f"* {plain(note)}" for note in result.notes))
@@ -85,17 +85,17 @@ def show_result(result: StudyResult, key: str) -> None:
     if result.tables:
         names = [table.name for table in result.tables]
         titles = {table.name: table.title for table in result.tables}
-        chosen = st.selectbox(
+        selected = st.selectbox(
             "Table", names, index=None, format_func=titles.__getitem__,
             placeholder="choose one", key=f"{key}_{result.study}_table",
         )  # fmt: skip
         for table in result.tables:
-            if table.name == chosen:
+            if table.name == selected:
                 show_table(table, result, key)
 
 
 def show_figures(figures: Sequence[Figure], result: StudyResult, key: str) -> None:
-    """Figures beside each other, each with what it shows and its SVG."""
+    """Figures in two columns, each with its finding and its SVG."""
     columns = st.columns(2) if len(figures) > 1 else [st.container()]
     for number, figure in enumerate(figures):
         with columns[number % len(columns)], st.container(border=True):
@@ -124,9 +124,9 @@ def paper_deck(paper_map: PaperMap) -> Any:
 
 def show_maps(result: StudyResult, key: str) -> None:
     """The paper's figure 4: the boundary without privacy and one line per private path, with its SVG."""
-    drawn = paper_maps(result)
-    columns = st.columns(2) if len(drawn) > 1 else [st.container()]
-    for number, paper_map in enumerate(drawn):
+    shown_maps = paper_maps(result)
+    columns = st.columns(2) if len(shown_maps) > 1 else [st.container()]
+    for number, paper_map in enumerate(shown_maps):
         with columns[number % len(columns)], st.container(border=True):
             st.markdown(f"**{plain(paper_map.title)}**")
             theme = maps.theme()
@@ -179,7 +179,7 @@ def run_here(
     slot: side_jobs.SideJobName, label: Markdown, cancel: Markdown, work: Any, *arguments: Any
 ) -> None:
     """A button, then progress with cancel, then the result; the job lives in this session."""
-    done = side_jobs.follow(
+    finished = side_jobs.follow(
         workspace.current(),
         slot,
         arguments,
@@ -187,35 +187,37 @@ def run_here(
         cancel,
         lambda: Job(lambda report: in_subprocess(report, work, *arguments)),
     )
-    if done is None:
+    if finished is None:
         return
     if slot == "own_audit" and any(
-        row[table.columns.index("alarm")] == "alarm" for table in done.result.tables for row in table.rows
+        row[table.columns.index("alarm")] == "alarm" for table in finished.result.tables for row in table.rows
     ):
         st.error(
             "The attack proves more leakage than the guarantee admits: do not release, and report it.",
             icon=":material/report:",
         )
-    show_result(done.result, slot)
+    show_result(finished.result, slot)
 
 
 def show_stored(study: Study) -> None:
     """The full figures as they were measured, and the command that measures them again."""
-    found = [(name, load_result(study.folder / name)) for name in study.stored]
-    if not any(result for _, result in found):
+    results = [(name, load_result(study.folder / name)) for name in study.stored]
+    if not any(result for _, result in results):
         st.info(
             f"No full figures are stored yet. Make them with {plain(study.command)}.",
             icon=":material/terminal:",
         )
         return
-    for name, result in found:
+    for name, result in results:
         if result is not None:
             if len(study.stored) > 1:
                 st.header("Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray")
-            st.caption(f"{plain(result.facts())} Made by this command:")
-            st.code(
-                "python -m studies.agreement.london_real" if "real" in name else study.command, language=None
-            )
+            with st.expander("How these figures were made", icon=":material/terminal:"):
+                st.caption(f"{plain(result.facts())} Made by this command:")
+                st.code(
+                    "python -m studies.agreement.london_real" if "real" in name else study.command,
+                    language=None,
+                )
             show_result(result, f"stored_{name}")
 
 

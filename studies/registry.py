@@ -1,4 +1,4 @@
-"""The registry of studies: what each asks, how it runs quickly and in full, where its figures are stored."""
+"""The registry of studies: their questions, quick and full runs, and stored figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from studies.reporting.figures import FIGURES, Figure
 from studies.reporting.tables import Report, StudyResult
 
 RESULTS = Path(__file__).resolve().parent / "results"
-"""Where the full figures lie, written by `make studies`."""
+"""Folder of the full figures, written by `make studies`."""
 
 Preset = TypeVar("Preset")
 
@@ -73,7 +73,7 @@ def make_study(
     figures: tuple[Figure, ...] = (),
     folder: Path = RESULTS,
 ) -> Study:
-    """Return a study whose figures are stored under its name, by `python -m studies NAME`, unless said."""
+    """Return a study; by default `python -m studies NAME` stores its figures under its name."""
     return Study(
         name, title, question, source, lambda report: run(report, True), lambda report: run(report, False),
         stored or (f"{name}.json",), command or f"python -m studies {name}", figures or FIGURES[name], folder,
@@ -160,5 +160,5 @@ def run_quickly(report: Report, name: str) -> StudyResult:
 
 def audit_quickly(report: Report, project: Project, choice: Choice) -> StudyResult:
     """Attack an analyst's own design; picklable, for a subprocess of the screens."""
-    found = reconstruction.reconstruct_choice(project, choice, report=report)
-    return design_audit.audit_choice(project, choice, report=report) if found is None else found
+    result = reconstruction.reconstruct_choice(project, choice, report=report)
+    return design_audit.audit_choice(project, choice, report=report) if result is None else result

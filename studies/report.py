@@ -37,11 +37,13 @@ def drawn(name: str) -> str:
         If no study has a figure of that name, or its result is not stored.
     """
     study, _, figure = name.partition("-")
-    found = next((each for each in STUDIES[study].figures if each.name == figure), None)
+    wanted_figure = next(
+        (candidate for candidate in STUDIES[study].figures if candidate.name == figure), None
+    )
     result = load_result(STUDIES[study].folder / STUDIES[study].stored[0])
-    if found is None or result is None:
+    if wanted_figure is None or result is None:
         raise LookupError(f"The report shows {name}, which no stored study draws.")
-    return svg(found, points(found, result))
+    return svg(wanted_figure, points(wanted_figure, result))
 
 
 def contours() -> dict[str, str]:
@@ -54,8 +56,8 @@ def contours() -> dict[str, str]:
         "map": "By this program: one-path releases at epsilon 1, point records",
     }
     return {
-        f"london-{drawn.table}": map_svg(replace(drawn, title=titles[drawn.table]))
-        for drawn in paper_maps(result)
+        f"london-{paper_map.table}": map_svg(replace(paper_map, title=titles[paper_map.table]))
+        for paper_map in paper_maps(result)
     }
 
 

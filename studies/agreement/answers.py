@@ -4,21 +4,16 @@ Command: `python -m studies.agreement.answers [FOLDER] [--releases N]`.
 
 FOLDER is ../shared/data beside the checkout unless named; one sentence says where the file is absent. Wells
 less than 150 deep, resolution 6, the fixed design with the range of the two maps. Scored are hexagons with a
-well: the agreement of the released set with the map without privacy, read by the same moments once from the
-wells themselves, and how far stated chances of that map lie from what it shows (ten bins).
-Beside them stands what is told beforehand of all hexagons, with the range of eight of ten releases. A second
-table says where the agreement at epsilon 1 is lost: to the cut, the unknown number of wells in each hexagon,
-the noise, and the range. The last scores the same releases against other maps without privacy: read in
-rounds as a release is, and so in the functions along which the prior varies most, the others left out.
+well: the agreement of the released set with the map without privacy, which is read by the same moments once
+from the wells themselves, and the calibration error of stated chances of that map (ten bins). The expectation
+beforehand covers all hexagons, with the range of eight of ten releases. A second table attributes the loss of
+agreement at epsilon 1 to the cut, the unknown number of wells in each hexagon, the noise, and the range. The
+last scores the same releases against other maps without privacy: read in rounds as a release is, in all
+functions of the prior, and in those along which it varies most.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -43,64 +38,67 @@ from hexcursion.project.records import bin_records
 from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from studies.agreement.covariates import BESIDE, fixed_sets
+from studies.agreement.covariates import fixed_sets
 from studies.agreement.looks import SMOOTH, smoothed
+from studies.material.real_files import real_files_parser
+from studies.reporting.measures import calibration_error as calibration_error
+from studies.reporting.measures import standard_error
 
 FILE = "wells/bangladesh_wells_arsenic.csv.gz"
 DEEP, LIMIT, SHARES = 150.0, 50.0, (20.0, 50.0)
-EPSILONS, DELTA, SEED, BINS = (0.5, 1.0, 3.0), 1e-5, 155, 10
+EPSILONS, DELTA, SEED = (0.5, 1.0, 3.0), 1e-5, 155
 FUNCTIONS = (None, SMOOTH, SMOOTH // 2)
-"""Of the prior, in which these maps are read; None: in all."""
+"""Numbers of functions of the prior in which these maps are read; None for all."""
 LEVEL = 0.1  # variance of the unknown mean share of the map without privacy, in units of answers
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
+    parser = real_files_parser(__doc__ or "")
     parser.add_argument("--releases", type=int, default=8, help="simulated releases of each row (default 8)")
-    asked = parser.parse_args()
-    if not (asked.folder / FILE).is_file():
-        print(f"{asked.folder / FILE} is not there: it is not shipped; name the folder that holds it.")
+    options = parser.parse_args()
+    if not (options.folder / FILE).is_file():
+        print(f"{options.folder / FILE} is not there: it is not shipped; name the folder that holds it.")
         return
     with TemporaryDirectory() as folder:
-        project = load_project(settings_of(asked.folder, Path(folder)))
-    there = np.unique(project.private.placed.index)
+        project = load_project(settings_of(options.folder, Path(folder)))
+    hexagons = np.unique(project.private.placed.index)
     truth = map_without_privacy(project)
-    print(f"{project.public_n:,} wells in {there.size:,} of {project.domain.size:,} hexagons")
+    print(f"{project.public_n:,} wells in {hexagons.size:,} of {project.domain.size:,} hexagons")
     print("epsilon  share   all     IoU   (s.e.)   ECE    told   80 % range")
     for epsilon in EPSILONS:
         for share in SHARES:
             level = float(ndtri(share / 100.0))
-            shown = (truth > level)[there]
-            ious, chance = released_scores(project, epsilon, level, shown, there, asked.releases)
-            error = float(ious.std(ddof=1) / np.sqrt(ious.size))
+            inside = (truth > level)[hexagons]
+            ious, chance = released_scores(project, epsilon, level, inside, hexagons, options.releases)
+            error = standard_error(ious)
             changed = project.settings.with_changes(epsilon=epsilon, threshold=share)
-            said = tune(replace(project, settings=changed), beside=()).choice.expected
-            assert said is not None
+            expected = tune(replace(project, settings=changed), beside=()).choice.expected
+            assert expected is not None
             print(
-                f"{epsilon:7g}  {share:4.0f} %  {shown.mean():.3f}  {ious.mean():.3f}  ({error:.3f})  "
-                f"{calibration_error(chance, np.tile(shown, asked.releases)):.3f}  "
-                f"{said.agreement:.3f}  {said.low:.2f} to {said.high:.2f}",
+                f"{epsilon:7g}  {share:4.0f} %  {inside.mean():.3f}  {ious.mean():.3f}  ({error:.3f})  "
+                f"{calibration_error(chance, np.tile(inside, options.releases)):.3f}  "
+                f"{expected.agreement:.3f}  {expected.low:.2f} to {expected.high:.2f}",
                 flush=True,
             )
     print("epsilon 1, where the loss sits             20 %   50 %")
-    for name, reached in losses(project, truth, there, asked.releases):
+    for name, reached in losses(project, truth, hexagons, options.releases):
         print(f"{name:42} {reached[0]:.3f}  {reached[1]:.3f}", flush=True)
     print("epsilon 1, another map without privacy   share  with the one above   IoU   (s.e.)   ECE")
     for functions in FUNCTIONS:
         other = map_in_rounds(project, functions)
         for share in SHARES:
             level = float(ndtri(share / 100.0))
-            shown = (other > level)[there]
-            ious, chance = released_scores(project, 1.0, level, shown, there, asked.releases)
+            inside = (other > level)[hexagons]
+            ious, chance = released_scores(project, 1.0, level, inside, hexagons, options.releases)
             print(
                 f"read in rounds, in {functions or 'all'} functions".ljust(40),
-                f"{share:4.0f} %              {iou((truth > level)[there], shown):.3f}  {ious.mean():.3f}  "
-                f"({float(ious.std(ddof=1) / np.sqrt(ious.size)):.3f})  "
-                f"{calibration_error(chance, np.tile(shown, asked.releases)):.3f}",
+                f"{share:4.0f} %              {iou((truth > level)[hexagons], inside):.3f}  "
+                f"{ious.mean():.3f}  "
+                f"({standard_error(ious):.3f})  "
+                f"{calibration_error(chance, np.tile(inside, options.releases)):.3f}",
                 flush=True,
             )
-    print(f"Seed {SEED}; {asked.releases} releases of each row, delta {DELTA:g}; all: everything painted.")
+    print(f"Seed {SEED}; {options.releases} releases of each row, delta {DELTA:g}; all: everything painted.")
 
 
 def settings_of(folder: Path, work: Path) -> ReleaseSettings:
@@ -125,21 +123,21 @@ def settings_of(folder: Path, work: Path) -> ReleaseSettings:
 
 
 def map_without_privacy(project: Project) -> Floats:
-    """(N,) probit of the share of yes: the moments of answers read once, from the records themselves."""
+    """(N,) probit of the share of yes: one reading of the moments of answers, from the records."""
     law = ClippedPrior.of(PublicPrior(0.0, SPREAD_OF_ANSWERS, 1.0 / SPREAD_OF_ANSWERS, "yes-no"))
     records = bin_records(project.private.placed, project.response, "point")
     prior = make_prior("exponential", project.lattice, FIXED_RANGE * project.lattice.spacing)
     covariance = law.deviation**2 * prior.correlation() + LEVEL
     index, mean = records.index, float(np.average(records.mean, weights=records.count))
-    seen = covariance[np.ix_(index, index)] + np.diag(law.record_noise**2 / records.count)
-    answer = mean + covariance[:, index] @ np.linalg.solve(seen, records.mean - mean)
+    observed = covariance[np.ix_(index, index)] + np.diag(law.record_noise**2 / records.count)
+    answer = mean + covariance[:, index] @ np.linalg.solve(observed, records.mean - mean)
     return np.asarray(ndtri(np.clip((1.0 + answer) / 2.0, 1e-3, 1.0 - 1e-3)))
 
 
 def map_in_rounds(project: Project, functions: int | None = None) -> Floats:
-    """(N,) the same map where answers are made linear in rounds, each around what was read before.
+    """(N,) the same map, with answers made linear in rounds, each around the reading before.
 
-    `functions`: in so many along which the field varies most before anything is read; by default in all.
+    `functions` is the number of functions of the prior, largest variance first; None for all.
     """
     records = bin_records(project.private.placed, project.response, "point")
     design = fixed_design(project.lattice.spacing).for_law("yes-no")
@@ -147,23 +145,23 @@ def map_in_rounds(project: Project, functions: int | None = None) -> Floats:
     covariance = SPREAD_OF_ANSWERS**2 * ((1.0 - design.common) * corr + design.common)
     if functions is not None:
         covariance = smoothed(covariance, functions)
-    index, before = records.index, covariance.diagonal()
+    index, variance = records.index, covariance.diagonal()
 
-    def read(found: Floats) -> Floats:
-        law = LinearLaw.about(0.0, *found[:, index])
+    def read(current: Floats) -> Floats:
+        law = LinearLaw.about(0.0, *current[:, index])
         link = covariance[:, index] * law.deviation
-        seen = law.deviation[:, None] * link[index] + np.diag(law.record_noise**2 / records.count)
-        gain = np.linalg.solve(seen, link.T).T
+        observed = law.deviation[:, None] * link[index] + np.diag(law.record_noise**2 / records.count)
+        gain = np.linalg.solve(observed, link.T).T
         value = np.clip(gain @ (records.mean - law.mean), -REACH, REACH)
-        return np.array([value, np.sqrt(before - np.einsum("ij,ij->i", gain, link))])
+        return np.array([value, np.sqrt(variance - np.einsum("ij,ij->i", gain, link))])
 
-    return settled(read, read(np.array([np.zeros(before.size), np.sqrt(before)])))[0]
+    return settled(read, read(np.array([np.zeros(variance.size), np.sqrt(variance)])))[0]
 
 
 def released_scores(
-    project: Project, epsilon: float, level: float, shown: Bools, there: np.ndarray, releases: int
+    project: Project, epsilon: float, level: float, inside: Bools, hexagons: np.ndarray, releases: int
 ) -> tuple[Floats, Floats]:
-    """(R,) agreements with the map without privacy, and (R k,) stated chances of it, at k hexagons.
+    """(R,) agreements with the map without privacy, and (R k,) its stated chances, at k hexagons.
 
     Raises
     ------
@@ -175,15 +173,15 @@ def released_scores(
         of_map = released.shown_map
         if of_map is None:
             raise WorkflowError("The release states no map without privacy.")
-        ious.append(iou(region[there], shown))
-        chances.append(exceedance_probability(*of_map, level, "above")[there])
+        ious.append(iou(region[hexagons], inside))
+        chances.append(exceedance_probability(*of_map, level, "above")[hexagons])
     return np.array(ious), np.concatenate(chances)
 
 
 def losses(
-    project: Project, truth: Floats, there: Ints, releases: int
+    project: Project, truth: Floats, hexagons: Ints, releases: int
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Agreements at both shares with the map `truth` (N,) over hexagons `there`, one thing changed a time.
+    """Agreements at both shares with the map `truth` (N,) over `hexagons`, one change at a time.
 
     Raises
     ------
@@ -191,40 +189,28 @@ def losses(
         As `fixed_sets`.
     """
     spacing = project.lattice.spacing
-    known = replace(project, settings=project.settings.with_changes(places_public=True))
+    public_places = replace(project, settings=project.settings.with_changes(places_public=True))
     levels = [float(ndtri(share / 100.0)) for share in SHARES]
-    shown = {level: (truth > level)[there] for level in levels}
+    inside = {level: (truth > level)[hexagons] for level in levels}
 
-    def reached(made: Project, epsilon: float, steps: float, *, cut: bool = False) -> tuple[float, float]:
-        model, both = (steps * spacing, FIXED_RIDGE), []
+    def reached(case: Project, epsilon: float, steps: float, *, cut: bool = False) -> tuple[float, float]:
+        model, agreements = (steps * spacing, FIXED_RIDGE), []
         for level in levels:
-            each = []
-            for released, region in fixed_sets(made, epsilon, level, releases, model):
+            best = []
+            for released, region in fixed_sets(case, epsilon, level, releases, model):
                 chance, sets = released.set_chance(level), [region]
                 if cut and chance is not None:
                     sets = [agreed(chance, cutoff) for cutoff in OWN_CUTOFFS]
-                each.append(max(iou(one[there], shown[level]) for one in sets))
-            both.append(float(np.mean(each)))
-        return both[0], both[1]
+                best.append(max(iou(candidate[hexagons], inside[level]) for candidate in sets))
+            agreements.append(float(np.mean(best)))
+        return agreements[0], agreements[1]
 
     yield "as released", reached(project, 1.0, FIXED_RANGE)
     yield "each cut where it agrees best, afterwards", reached(project, 1.0, FIXED_RANGE, cut=True)
-    yield "places of the wells public", reached(known, 1.0, FIXED_RANGE)
+    yield "places of the wells public", reached(public_places, 1.0, FIXED_RANGE)
     yield "half of the range", reached(project, 1.0, FIXED_RANGE / 2.0)
     yield "twice the range", reached(project, 1.0, 2.0 * FIXED_RANGE)
     yield "hardly any noise (epsilon 300)", reached(project, 300.0, FIXED_RANGE)
-
-
-def calibration_error(chance: Floats, happened: Bools) -> float:
-    """Mean distance of stated chances from observed shares, over BINS bins."""
-    place = np.minimum((chance * BINS).astype(int), BINS - 1)
-    return float(
-        sum(
-            abs(chance[place == k].mean() - happened[place == k].mean()) * (place == k).mean()
-            for k in range(BINS)
-            if np.any(place == k)
-        )
-    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 from scipy.special import ndtr, ndtri
 
 from dpgp_core.excursion import area_shares, exceedance_probability, joint_excursions
@@ -30,17 +29,18 @@ from dpgp_core.spectral.prior import Law, share_of_yes
 from dpgp_core.spectral.public_answers import field_of_answers
 from dpgp_core.spectral.public_field import MapModel, PublicField
 from hexcursion.bundle.statement.change import CHANGED, HALF_WIDTH
+from studies.material.disk import SPACING, rings
 
-RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average
+RADIUS, PADDING, EACH = 8, 4, 20  # a disk of 217 hexagons, twenty records each on average
 WORLDS, FIRST, SETS, DELTA, CONFIDENCE = 400, 200, 1_000, 1e-5, 0.9
 LEVELS = (-0.2, 0.0, 0.2)
-SHARES, USUAL = (0.1, 0.3, 0.6), (-1.3, -0.5, 0.4)  # asked of answers, and probits of their usual share
-SCATTER, UNEVEN = 0.5, 1.05  # counts as uneven as is believed where nothing is public
+SHARES, USUAL = (0.1, 0.3, 0.6), (-1.3, -0.5, 0.4)  # thresholds of answers, and probits of their usual share
+SCATTER, UNEVEN = 0.5, 1.05  # counts are as uneven as a release without public ones assumes
 
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism's design, its budget, and the law of the fields that it is tried on."""
+    """A mechanism's design, its budget, and the law of the fields of its worlds."""
 
     title: str
     design: Design
@@ -112,23 +112,6 @@ CASES = (
 )  # fmt: skip
 
 
-def disk() -> Lattice:
-    """A disk of hexagons with rings of padding."""
-    total = RADIUS + PADDING
-    q, r = (axis.ravel() for axis in np.meshgrid(*2 * [np.arange(-total, total + 1)], indexing="ij"))
-    ring = np.max(np.abs([q, r, q + r]), axis=0)
-    q, r, ring = q[ring <= total], r[ring <= total], ring[ring <= total]
-    apart = np.stack([q[:, None] - q, r[:, None] - r, q[:, None] + r[:, None] - q - r])
-    near = np.abs(apart).max(axis=0) == 1
-    centres = SPACING * np.stack([q + r / 2.0, r * np.sqrt(0.75)], axis=1)
-    return Lattice(
-        centres,
-        sparse.csr_matrix(near.astype(float)),
-        np.flatnonzero(ring <= RADIUS).astype(np.int64),
-        SPACING,
-    )
-
-
 def boroughs(lattice: Lattice) -> np.ndarray:
     """(6, N) six sectors of the disk, which share its middle."""
     centres = lattice.domain_centres
@@ -138,10 +121,10 @@ def boroughs(lattice: Lattice) -> np.ndarray:
 
 
 def published(nodes: Nodes, cells: np.ndarray, values: np.ndarray, law: Law) -> PublicField:
-    """Fit the public field to published records and scale it to its clip bound, which answers have not."""
+    """Fit the public field to published records and scale amounts to their clip bound."""
     if law == "yes-no":
-        made = field_of_answers(nodes, cells, values)
-        return replace(made, map=MapModel("exponential", 3_000.0, 1.0, 0.0, 1.0))
+        field = field_of_answers(nodes, cells, values)
+        return replace(field, map=MapModel("exponential", 3_000.0, 1.0, 0.0, 1.0))
     field = PublicField.of(nodes, cells, values)
     model = MapModel("exponential", 3_000.0, SCATTER / 0.4, 0.0, 1.0 / field.bound)
     return field.rescaled(0.0, field.bound, model)
@@ -150,10 +133,10 @@ def published(nodes: Nodes, cells: np.ndarray, values: np.ndarray, law: Law) -> 
 def releases(
     case: Case, facts: PublicFacts, worlds: int, seed: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, float, bool]]]:
-    """(field, mean, sd, draws) of simulated worlds and what a bundle would say of them.
+    """(field, mean, sd, draws) of simulated worlds, as a bundle states them.
 
-    Last the drift of the world, the chance that the release states of so large a difference from the public
-    map, and whether its 90 % interval holds the mean change; both 0 and False without one.
+    The last entry holds the drift of the world, the stated chance of so large a difference from the public
+    map, and whether the 90 % interval covers the mean change; zeros and False without a public map.
     """
     facts, answers = replace(facts, law=case.law), case.law == "yes-no"
     mechanism: Mechanism = mechanism_of(case.design)
@@ -167,7 +150,7 @@ def releases(
         prior = facts.prior("exponential", float(generator.choice(case.ranges)))
         white = generator.standard_normal((prior.white_size, 2))
         deviation, field = float(generator.choice(case.deviations)), prior.colour(white)[:, 0]
-        if share := getattr(case.design, "common", 0.0):  # nobody knows the mean
+        if share := getattr(case.design, "common", 0.0):  # the mean is unknown too
             field = np.sqrt(1.0 - share) * field + np.sqrt(share) * generator.standard_normal()
         field = deviation * field
         density = np.exp(UNEVEN * uneven.colour(white)[:, 1])
@@ -186,19 +169,25 @@ def releases(
             else:
                 left = field[cells] - offset[cells] + SCATTER * unit * generator.standard_normal(cells.size)
             records = CollapsedRecords.from_records(cells, np.clip(left, -1.0, 1.0))
-            known = replace(facts, field=public, counts=numbers if answers else None)  # or no change is told
-            released = draw_release(mechanism.prepare(design, known, records), entropy, simulation=True)
-            found = released.shifted(offset)
-            assert found.mean is not None
-            assert found.sd is not None
+            public_facts = replace(facts, field=public, counts=numbers if answers else None)
+            released = draw_release(
+                mechanism.prepare(design, public_facts, records), entropy, simulation=True
+            )
+            shifted = released.shifted(offset)
+            assert shifted.mean is not None
+            assert shifted.sd is not None
             assert released.model_check is not None
             assert released.model_check.change is not None
             change = released.model_check.change
-            before = np.sqrt(public.before(1.0, 0.0))
-            moved = ndtr(field) - share_of_yes(offset, before)[0] if answers else field - offset
-            moved = float(np.average(moved, weights=change.records))
-            told = drift, change.chance, abs(moved - change.level) <= HALF_WIDTH * change.level_sd
-            yield field / unit, found.mean / unit, found.sd / unit, found.paths / unit, told
+            sd_before = np.sqrt(public.before(1.0, 0.0))
+            change_of_mean = ndtr(field) - share_of_yes(offset, sd_before)[0] if answers else field - offset
+            change_of_mean = float(np.average(change_of_mean, weights=change.records))
+            stated_change = (
+                drift,
+                change.chance,
+                abs(change_of_mean - change.level) <= HALF_WIDTH * change.level_sd,
+            )
+            yield field / unit, shifted.mean / unit, shifted.sd / unit, shifted.paths / unit, stated_change
             continue
         values = np.clip(field[cells] + SCATTER * generator.standard_normal(cells.size), -1.0, 1.0)
         records = CollapsedRecords.from_records(cells, values)
@@ -211,10 +200,10 @@ def releases(
 
 
 def ranks(shares: np.ndarray, true: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """Where true shares (A,) lie among those of sets (S, A), 0 to 1; among equal ones by `chance` (A,).
+    """Ranks, 0 to 1, of true shares (A,) among those of sets (S, A); `chance` (A,) breaks ties.
 
-    An area holds a whole number of hexagons, so intervals hold more than they are asked to. These ranks are
-    even if what is stated is right, whatever the number.
+    An area holds a whole number of hexagons, so intervals cover more than their level. These ranks are
+    uniform if the statements are right, whatever the number.
     """
     below, equal = (shares < true - 1e-9).mean(axis=0), (np.abs(shares - true) < 1e-9).mean(axis=0)
     return np.asarray(below + chance * equal)
@@ -226,14 +215,14 @@ def gaps(stated: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     Hexagons of one world depend on each other, so errors are those of sums over worlds.
     """
     bins = np.minimum((10 * stated).astype(int), 9)
-    found, error, size = np.empty(10), np.empty(10), np.empty(10, dtype=int)
+    gap, error, size = np.empty(10), np.empty(10), np.empty(10, dtype=int)
     for k in range(10):
         in_bin = bins == k
         size[k] = in_bin.sum()
         by_world = np.where(in_bin, true - stated, 0.0).sum(axis=1)
-        found[k] = by_world.sum() / size[k]
-        error[k] = np.sqrt(np.square(by_world - found[k] * in_bin.sum(axis=1)).sum()) / size[k]
-    return found, error, size
+        gap[k] = by_world.sum() / size[k]
+        error[k] = np.sqrt(np.square(by_world - gap[k] * in_bin.sum(axis=1)).sum()) / size[k]
+    return gap, error, size
 
 
 def main() -> None:
@@ -242,23 +231,23 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=WORLDS)
     parser.add_argument("--only", default="", help="cases whose titles hold this")
     parser.add_argument("--seed", type=int, default=7, help="of the worlds; the next number draws releases")
-    asked = parser.parse_args()
-    lattice = disk()
+    options = parser.parse_args()
+    lattice = rings(RADIUS, PADDING)
     facts, areas = PublicFacts(lattice, EACH * lattice.size), boroughs(lattice)
     print(
-        f"{asked.worlds} worlds of {lattice.size} hexagons, {facts.n:,} records whose places are not known,"
+        f"{options.worlds} worlds of {lattice.size} hexagons, {facts.n:,} records whose places are not known,"
     )
     print(
         f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, for intervals in turn;"
     )
     print(f"of answers, whose fields have deviations .3, .6 and 1, shares of {', '.join(map(str, SHARES))};")
     print("the numbers of answers in each hexagon are public.")
-    print(f"Seed {asked.seed} draws the worlds, seed {asked.seed + 1} the releases.")
-    for case in (each for each in CASES if asked.only in each.title):
-        stated, true, held, wide, own, rank, told = [], [], [], [], [], [], []
-        generator = np.random.default_rng(asked.seed)
+    print(f"Seed {options.seed} draws the worlds, seed {options.seed + 1} the releases.")
+    for case in (each for each in CASES if options.only in each.title):
+        stated, true, covered, widths, own_coverage, rank, changes = [], [], [], [], [], [], []
+        generator = np.random.default_rng(options.seed)
         for number, (field, mean, sd, draws, change) in enumerate(
-            releases(case, facts, asked.worlds, asked.seed)
+            releases(case, facts, options.worlds, options.seed)
         ):
             levels = case.levels
             stated.append(np.concatenate([exceedance_probability(mean, sd, level) for level in levels]))
@@ -267,13 +256,13 @@ def main() -> None:
             sets = list(joint_excursions(mean, sd, draws, level, "above", SETS, SimulationEntropy(number)))
             shares = areas @ (field > level) / areas.sum(axis=1)
             answers = area_shares(sets, areas, CONFIDENCE)
-            held.append([a.low - 1e-9 <= s <= a.high + 1e-9 for a, s in zip(answers, shares, strict=True)])
-            wide.append([a.high - a.low for a in answers])
-            drawn = np.concatenate(sets) @ areas.T / areas.sum(axis=1)
+            covered.append([a.low - 1e-9 <= s <= a.high + 1e-9 for a, s in zip(answers, shares, strict=True)])
+            widths.append([a.high - a.low for a in answers])
+            shares_drawn = np.concatenate(sets) @ areas.T / areas.sum(axis=1)
             ends = np.array([(a.low - 1e-9, a.high + 1e-9) for a in answers]).T
-            own.append(((drawn >= ends[0]) & (drawn <= ends[1])).mean(axis=0))
-            rank.append(ranks(drawn, shares, generator.uniform(size=shares.size)))
-            told.append(change)
+            own_coverage.append(((shares_drawn >= ends[0]) & (shares_drawn <= ends[1])).mean(axis=0))
+            rank.append(ranks(shares_drawn, shares, generator.uniform(size=shares.size)))
+            changes.append(change)
         probability, inside = np.array(stated), np.array(true)
         gap, error, size = gaps(probability, inside)
         early = gaps(probability[:FIRST], inside[:FIRST])[0]
@@ -282,24 +271,25 @@ def main() -> None:
         print("  standard error                " + " ".join(f"{each:6.3f}" for each in error))
         print("  hexagons in each              " + " ".join(f"{each:6d}" for each in size))
         print(f"  largest gap {np.abs(gap).max():.3f}; of the first {FIRST} worlds {np.abs(early).max():.3f}")
-        each = np.array(held).mean(axis=1)
+        each = np.array(covered).mean(axis=1)
         print(
             f"  90 % intervals of six areas of about {lattice.size // 6} hexagons hold in "
             f"{100 * each.mean():.1f} of 100 (standard error {100 * each.std() / np.sqrt(each.size):.1f}), "
-            f"{100 * np.mean(np.array(held)[:, 0]):.0f} of the first; mean width {np.mean(wide):.2f}"
+            f"{100 * np.mean(np.array(covered)[:, 0]):.0f} of the first; mean width {np.mean(widths):.2f}"
         )
         middle = np.abs(np.array(rank) - 0.5) <= 0.5 * CONFIDENCE
         print(
-            f"  they hold {100 * np.mean(own):.1f} of 100 of the release's own sets, as hexagons are whole; "
+            f"  they hold {100 * np.mean(own_coverage):.1f} of 100 of the release's own sets, "
+            "as hexagons are whole; "
             f"with ties broken at random the middle {100 * CONFIDENCE:.0f} hold in {100 * middle.mean():.1f}"
         )
         for drift in case.drifts:
-            chances = np.array([chance for size, chance, _ in told if size == drift])
+            chances = np.array([chance for size, chance, _ in changes if size == drift])
             if not chances.size:
                 continue
-            shown = ", ".join(f"{100 * np.mean(chances <= most):.1f} at {most:g}" for most in (CHANGED, 0.1))
-            print(f"  drift {drift:g}: said to differ from the public map in, of 100: {shown}")
-            holds = 100 * np.mean([hit for size, _, hit in told if size == drift])
+            often = ", ".join(f"{100 * np.mean(chances <= most):.1f} at {most:g}" for most in (CHANGED, 0.1))
+            print(f"  drift {drift:g}: said to differ from the public map in, of 100: {often}")
+            holds = 100 * np.mean([hit for size, _, hit in changes if size == drift])
             print(f"    the 90 % interval of the mean change holds in {holds:.1f} of 100")
 
 

@@ -3,25 +3,17 @@
 Command: `python -m studies counts [FOLDER]`.
 
 FOLDER is ../shared/data beside the checkout unless named; one sentence says where a file is absent. 400 cases
-over the postcodes of London as public population, whose log risk is a field of deviation .5 and range 10 km,
-which the reading believes as well: how well stated chances of a risk above 1.5 rank the hexagons of all
-worlds (AUC), and how far they lie from what holds (ECE, ten bins). In the control the cases are drawn from
-people alone: chances say nothing of the field then, and AUC is .5. Last the risks are shuffled over hexagons,
-so that neighbours share nothing: how often the intervals hold then. Then flats sold in 2018:
-hexagons with more than 5, 20 and 60 sales per square kilometre, likelier than not by the released counts
-alone, against the true counts, over all hexagons. In their control the counts are shuffled over hexagons:
-nothing is left that neighbours share, which the reading has to notice (ECE).
+over the postcodes of London as public population; their log risk is a field of deviation .5 and range 10 km,
+which the reading assumes as well. AUC: how well stated chances of a risk above 1.5 rank the hexagons of all
+worlds; ECE: their calibration error in ten bins. In the control the cases are drawn from people alone, so
+that AUC is .5. Last the risks are shuffled over hexagons, so that neighbours share nothing, and the coverage
+of intervals is measured. Then flats sold in 2018: hexagons with more than 5, 20 and 60 sales per square
+kilometre, by the released counts alone with a chance above one half, against the true counts, over all
+hexagons. In their control the counts are shuffled over hexagons: chances must become uncertain (ECE).
 """
 
 from __future__ import annotations
 
-import os
-
-from dpgp_core.linalg import Bools
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import argparse
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -30,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from dpgp_core.excursion import exceedance_probability, iou
-from dpgp_core.linalg import Floats
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SPREADS_OF_COUNTS, fixed_design
@@ -44,9 +36,9 @@ from hexcursion.bundle.density import Density
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.public_numbers import LEAST, even_exposure
-from studies.agreement.answers import calibration_error
-from studies.agreement.covariates import BESIDE
 from studies.london.task import load_task, real_settings
+from studies.material.real_files import real_files_parser
+from studies.reporting.measures import calibration_error, standard_error, stated_field
 
 SEED, DELTA, CASES, RISK, WORLDS = 400, 1e-5, 400, 1.5, 30
 RANGE = 10_000.0  # metres
@@ -58,40 +50,38 @@ Worlds = list[tuple[Floats, np.ndarray]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
-    asked = parser.parse_args()
+    options = real_files_parser(__doc__ or "").parse_args()
     try:
-        project = load_task(real_settings(asked.folder), "region")
+        project = load_task(real_settings(options.folder), "region")
     except WorkflowError as error:
         print(error)
         return
-    people = postcodes(asked.folder, project)
+    people = postcodes(options.folder, project)
     print(f"{CASES} cases over {project.domain.size:,} hexagons; risk above {RISK:g}; {WORLDS} worlds each")
     print("neighbours     epsilon  true   AUC    ECE    90 %   control: AUC, ECE   shuffled: 90 %")
     for relation in RELATIONS:
         for epsilon in EPSILONS:
             worlds = made_worlds(project.lattice, people)
-            drawn = made_worlds(project.lattice, people, cases="of people")
+            control_worlds = made_worlds(project.lattice, people, cases="of people")
             rough = made_worlds(project.lattice, people, cases="of shuffled risks")
             row = scores(project.lattice, people, worlds, relation, epsilon)
-            control = scores(project.lattice, people, drawn, relation, epsilon)
+            control = scores(project.lattice, people, control_worlds, relation, epsilon)
             wrong = scores(project.lattice, people, rough, relation, epsilon)
-            shown = "none" if epsilon is None else f"{epsilon:g}"
+            epsilon_text = "none" if epsilon is None else f"{epsilon:g}"
             print(
-                f"{relation:13}  {shown:>7}  {row[0]:.3f}  {row[1]:.3f}  {row[2]:.3f}  {row[3]:.3f}  "
+                f"{relation:13}  {epsilon_text:>7}  {row[0]:.3f}  {row[1]:.3f}  {row[2]:.3f}  {row[3]:.3f}  "
                 f"{control[1]:.3f}, {control[2]:.3f}         {wrong[3]:.3f}",
                 flush=True,
             )
     print(f"{project.public_n:,} flats; density per square kilometre, from counts alone and beside amounts")
     print("epsilon  above  true   alone: IoU (s.e.), ECE   beside: IoU, ECE   shuffled: ECE")
     for epsilon in DENSITY_EPSILONS:
-        alone, beside = (densities(project, epsilon, law) for law in ("density", "amount"))
+        alone, with_amounts = (densities(project, epsilon, law) for law in ("density", "amount"))
         shuffled = densities(project, epsilon, "density", shuffled=True)
         for above in DENSITIES:
-            one, other = alone[above], beside[above]
+            own, other = alone[above], with_amounts[above]
             print(
-                f"{epsilon:7g}  {above:5g}  {one[0]:.3f}  {one[1]:.3f} ({one[2]:.3f}), {one[3]:.3f}        "
+                f"{epsilon:7g}  {above:5g}  {own[0]:.3f}  {own[1]:.3f} ({own[2]:.3f}), {own[3]:.3f}        "
                 f"{other[1]:.3f}, {other[3]:.3f}       {shuffled[above][3]:.3f}",
                 flush=True,
             )
@@ -99,25 +89,25 @@ def main() -> None:
 
 
 def postcodes(folder: Path, project: Project) -> Floats:
-    """(N,) postcodes of each hexagon, which stand for its people."""
+    """(N,) number of postcodes of each hexagon, as its population."""
     places = pd.read_csv(folder / "postcodes" / "london_postcodes_nspl_style.csv.gz", usecols=["lat", "long"])
     at = project.domain.locate(places["long"], places["lat"])
-    found = np.bincount(at[at >= 0], minlength=project.domain.size).astype(np.float64)
-    return np.maximum(found, LEAST * found.mean())
+    number = np.bincount(at[at >= 0], minlength=project.domain.size).astype(np.float64)
+    return np.maximum(number, LEAST * number.mean())
 
 
 def made_worlds(lattice: Lattice, people: Floats, *, cases: Cases = "of risks") -> Worlds:
     """Worlds whose cases follow people and a risk, a risk shuffled over hexagons, or people alone."""
     prior = make_prior("exponential", lattice, RANGE)
     field, places = SimulationEntropy(SEED), np.random.default_rng(SEED)
-    share, found = people / people.sum(), []
+    share, worlds = people / people.sum(), []
     for _ in range(WORLDS):
         risk = np.exp(SPREADS_OF_COUNTS["rate"] * prior.colour(field.normal((prior.white_size, 1)))[:, 0])
         if cases == "of shuffled risks":
             risk = places.permutation(risk)
         risk /= share @ risk
-        found.append((risk, places.multinomial(CASES, share if cases == "of people" else share * risk)))
-    return found
+        worlds.append((risk, places.multinomial(CASES, share if cases == "of people" else share * risk)))
+    return worlds
 
 
 def scores(
@@ -130,7 +120,7 @@ def scores(
         if epsilon is None:
             mean, sd = map_of_counts(facts, cases.astype(np.float64), RANGE)
         else:
-            mean, sd = stated(released(facts, cases, epsilon, number, (RANGE, FIXED_RIDGE)))
+            mean, sd = stated_field(released(facts, cases, epsilon, number, (RANGE, FIXED_RIDGE)))
         chance, true = exceedance_probability(mean, sd, float(np.log(RISK)), "above"), risk > RISK
         chances.append(chance)
         truths.append(true)
@@ -157,27 +147,14 @@ def released(
     if model is not None:
         fixed = replace(fixed, lengthscale=model[0], ridge=model[1])
     design = mechanism.calibrate(fixed, facts, Budget(epsilon, DELTA))
-    there = np.flatnonzero(counts)
-    records = CollapsedRecords(there, counts[there], np.ones(there.size))
+    occupied = np.flatnonzero(counts)
+    records = CollapsedRecords(occupied, counts[occupied], np.ones(occupied.size))
     prepared = mechanism.prepare(replace(design, paths=1), facts, records)
     return draw_release(prepared, SimulationEntropy(SEED + seed), simulation=True)
 
 
-def stated(found: Released) -> tuple[Floats, Floats]:
-    """Mean and deviation of a release.
-
-    Raises
-    ------
-    WorkflowError
-        Where it states none.
-    """
-    if found.mean is None or found.sd is None:
-        raise WorkflowError("The release states no field.")
-    return found.mean, found.sd
-
-
 def area_under(chance: Floats, true: Bools) -> float:
-    """Chance that a hexagon which is truly above is ranked above one that is not."""
+    """Chance that a hexagon that is truly above ranks above one that is not."""
     order = np.empty(chance.size)
     order[np.argsort(chance, kind="stable")] = np.arange(1, chance.size + 1)
     inside = int(true.sum())
@@ -203,25 +180,25 @@ def densities(
         facts = replace(facts, counts=over.values, law="density")
     mechanism = mechanism_named("spectral-statistics")
     design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
-    found: dict[float, list[tuple[Bools, Floats]]] = {above: [] for above in DENSITIES}
+    readings: dict[float, list[tuple[Bools, Floats]]] = {above: [] for above in DENSITIES}
     for seed in range(DRAWS):
-        kept = released(facts, counts, epsilon, seed).sums
-        if kept is None:
+        sums = released(facts, counts, epsilon, seed).sums
+        if sums is None:
             raise WorkflowError("The release keeps no sums.")
-        mean, sd = records_again(design, facts, kept)
-        for above, each in found.items():
-            told = Density(project.domain, above, mean, sd, "flat")
-            each.append((told.denser, told.probability))
+        mean, sd = records_again(design, facts, sums)
+        for above, rows_of in readings.items():
+            density = Density(project.domain, above, mean, sd, "flat")
+            rows_of.append((density.denser, density.probability))
     rows = {}
-    for above, each in found.items():
+    for above, rows_of in readings.items():
         true = counts / project.domain.areas > above
-        ious = np.array([iou(denser, true) for denser, _ in each])
-        chance = np.concatenate([probability for _, probability in each])
+        ious = np.array([iou(denser, true) for denser, _ in rows_of])
+        chance = np.concatenate([probability for _, probability in rows_of])
         rows[above] = (
             float(true.mean()),
             float(ious.mean()),
-            float(ious.std(ddof=1) / np.sqrt(ious.size)),
-            calibration_error(chance, np.tile(true, len(each))),
+            standard_error(ious),
+            calibration_error(chance, np.tile(true, len(rows_of))),
         )
     return rows
 

@@ -1,25 +1,18 @@
-"""What public columns add to a release: lead along the Meuse with distance to the river and elevation.
+"""The gain by public columns: lead along the Meuse with distance to the river and elevation.
 
 Command: `python -m studies.agreement.covariates [FOLDER] [--releases N]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the file is absent one sentence says so. Both
-columns are interpolated from the entries of the samples themselves, for want of the layers: in truth they are
-public, and must be. The agreement is that of the released map, over all hexagons, with two maps of the same
-records without privacy: a smooth one, and one that follows both columns as well. A useless column is a smooth
-field that has nothing to do with lead; its figure is the mean over several of them. Last, a random half of
-the samples is published and the release of the other half starts from it: agreement of its mean, and of the
-map of the published half alone, with the map without privacy of all samples that follows both columns.
+columns are interpolated from the samples, since the public layers are not at hand; a real release must take
+public ones. The agreement is that of the released map, over all hexagons, with two maps of the same records
+without privacy: a smooth one, and one that follows both columns as well. A useless column is a smooth field
+that is independent of lead; its figure is the mean over several. Last, a random half of the samples is
+published and the release of the other half starts from it: the agreement of its mean, and of the map of the
+published half alone, with the map without privacy of all samples that follows both columns.
 """
 
 from __future__ import annotations
 
-import os
-
-from dpgp_core.linalg import Bools
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import argparse
 import csv
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +24,7 @@ from scipy.spatial import cKDTree
 
 from dpgp_core.excursion import agreed, iou
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg import Floats
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, fixed_design
@@ -49,8 +42,10 @@ from hexcursion.project.records import bin_records
 from hexcursion.search.scenes import public_facts
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
+from studies.material.real_files import BESIDE as BESIDE
+from studies.material.real_files import real_files_parser
+from studies.reporting.measures import standard_error
 
-BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILE = "sensors/meuse_topsoil_metals.csv"
 BOX, RESOLUTION, CRS = (5.72, 50.955, 5.765, 50.995), 9, "EPSG:28992"
 EPSILONS, DELTA, SEED, USELESS = (0.5, 1.0, 3.0, 10.0), 1e-5, 155, 8
@@ -61,21 +56,20 @@ CLIP = 1.5  # deviations of the values
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
+    parser = real_files_parser(__doc__ or "")
     parser.add_argument(
         "--releases", type=int, default=40, help="simulated releases of each row (default 40)"
     )
-    asked = parser.parse_args()
-    if not (asked.folder / FILE).is_file():
-        print(f"{asked.folder / FILE} is not there: it is not shipped; name the folder that holds it.")
+    options = parser.parse_args()
+    if not (options.folder / FILE).is_file():
+        print(f"{options.folder / FILE} is not there: it is not shipped; name the folder that holds it.")
         return
     with TemporaryDirectory() as folder:
-        plain = load_project(settings_of(asked.folder))
-        columns = sample_columns(asked.folder, plain)
+        plain = load_project(settings_of(options.folder))
+        columns = sample_columns(options.folder, plain)
         rows = {"none": plain} | {
-            name: with_columns(plain, Path(folder), {each: columns[each] for each in named})
-            for name, named in (("distance", ("distance",)), ("distance and elevation", (*columns,)))
+            name: with_columns(plain, Path(folder), {each: columns[each] for each in names})
+            for name, names in (("distance", ("distance",)), ("distance and elevation", (*columns,)))
         }
         useless = [
             with_columns(plain, Path(folder), {f"useless_{k}": useless_column(plain, k)})
@@ -92,13 +86,21 @@ def main() -> None:
     print("epsilon  columns                 smooth map (s.e.)  map with columns")
     for epsilon in EPSILONS:
         for name, project in rows.items():
-            own, other = (agreements(project, epsilon, truth, asked.releases) for truth in (smooth, drift))
-            error = float(own.std(ddof=1) / np.sqrt(own.size))
-            print(
-                f"{epsilon:7g}  {name:22}  {own.mean():.3f} ({error:.3f})      {other.mean():.3f}", flush=True
+            smooth_ious, drift_ious = (
+                agreements(project, epsilon, truth, options.releases) for truth in (smooth, drift)
             )
-        found = [agreements(project, epsilon, smooth, asked.releases // 2).mean() for project in useless]
-        print(f"{epsilon:7g}  {'a useless one':22}  {np.mean(found):.3f} (worst {min(found):.3f})")
+            error = standard_error(smooth_ious)
+            print(
+                f"{epsilon:7g}  {name:22}  {smooth_ious.mean():.3f} ({error:.3f})      "
+                f"{drift_ious.mean():.3f}",
+                flush=True,
+            )
+        useless_ious = [
+            agreements(project, epsilon, smooth, options.releases // 2).mean() for project in useless
+        ]
+        print(
+            f"{epsilon:7g}  {'a useless one':22}  {np.mean(useless_ious):.3f} (worst {min(useless_ious):.3f})"
+        )
     print("epsilon  beside a published half   its map alone  release (s.e.)")
     both = np.column_stack([*columns.values()])
     for epsilon in EPSILONS[1:]:
@@ -107,11 +109,14 @@ def main() -> None:
             ("distance and elevation", [both]),
             ("a useless one", [useless_column(plain, k)[:, None] for k in range(USELESS // 2)]),
         ):
-            found = np.concatenate([beside_published(plain, each, epsilon, drift) for each in several])
-            error = found[:, 1].std(ddof=1) / np.sqrt(len(found))
-            free, own = found.mean(axis=0)
-            print(f"{epsilon:7g}  {name:22}    {free:.3f}          {own:.3f} ({error:.3f})", flush=True)
-    print(f"Seed {SEED}; {asked.releases} releases of each row, delta {DELTA:g}.")
+            pairs = np.concatenate([beside_published(plain, each, epsilon, drift) for each in several])
+            error = standard_error(pairs[:, 1])
+            free, own = pairs.mean(axis=0)
+            print(
+                f"{epsilon:7g}  {name:22}    {free:.3f}          {own:.3f} ({error:.3f})",
+                flush=True,
+            )
+    print(f"Seed {SEED}; {options.releases} releases of each row, delta {DELTA:g}.")
 
 
 def settings_of(folder: Path) -> ReleaseSettings:
@@ -140,19 +145,19 @@ def samples(folder: Path) -> dict[str, Floats]:
 
 def sample_columns(folder: Path, project: Project) -> dict[str, Floats]:
     """The square root of the distance to the river, and elevation, interpolated to the hexagons (N,)."""
-    found = samples(folder)
+    table = samples(folder)
     places = projected(project.domain.centres_lonlat, CRS)
-    far, nearest = cKDTree(np.column_stack([found["x"], found["y"]])).query(places, k=NEAREST)
+    far, nearest = cKDTree(np.column_stack([table["x"], table["y"]])).query(places, k=NEAREST)
     weight = 1.0 / (far + 1.0) ** 2
     weight /= weight.sum(axis=1, keepdims=True)
     return {
         name: np.asarray((column[nearest] * weight).sum(axis=1))
-        for name, column in (("distance", np.sqrt(found["dist"])), ("elevation", found["elev"]))
+        for name, column in (("distance", np.sqrt(table["dist"])), ("elevation", table["elev"]))
     }
 
 
 def useless_column(project: Project, number: int) -> Floats:
-    """(N,) a smooth field that has nothing to do with the values."""
+    """(N,) a smooth field that is independent of the values."""
     prior = make_prior("exponential", project.lattice, FIXED_RANGE * project.lattice.spacing)
     entropy = SimulationEntropy(SEED + number)
     return np.asarray(prior.colour(entropy.normal((prior.white_size, 1)))[:, 0])
@@ -169,8 +174,8 @@ def with_columns(project: Project, folder: Path, columns: dict[str, Floats]) -> 
 
 
 def map_without_privacy(project: Project, columns: Floats | None) -> Bools:
-    """(N,) where kriging of the records lies above the threshold; with columns, these are its drift."""
-    placed, spacing = project.private.placed, project.lattice.spacing
+    """(N,) where kriging of the records is above the threshold; columns are its drift."""
+    records, spacing = project.private.placed, project.lattice.spacing
     covariance = make_prior("exponential", project.lattice, FIXED_RANGE * spacing).correlation()
     if columns is None:
         covariance = FIELD**2 * covariance
@@ -178,10 +183,10 @@ def map_without_privacy(project: Project, columns: Floats | None) -> Bools:
         drift = standardised(columns)
         covariance = COLUMN**2 * (covariance + drift @ drift.T)
     covariance = covariance + 1.0  # the mean is not known
-    value, index = np.log(placed.value), placed.index
-    seen = covariance[np.ix_(index, index)] + SCATTER**2 * np.eye(index.size)
+    value, index = np.log(records.value), records.index
+    observed = covariance[np.ix_(index, index)] + SCATTER**2 * np.eye(index.size)
     middle = float(np.median(value))
-    mean = middle + covariance[:, index] @ np.linalg.solve(seen, value - middle)
+    mean = middle + covariance[:, index] @ np.linalg.solve(observed, value - middle)
     return np.asarray(mean > np.log(project.settings.threshold))
 
 
@@ -191,31 +196,31 @@ def agreements(project: Project, epsilon: float, truth: Bools, releases: int) ->
 
 
 def beside_published(project: Project, columns: Floats | None, epsilon: float, truth: Bools) -> Floats:
-    """(SPLITS, 2) agreement with a map of the published half's map alone, and of a release of the rest.
+    """(SPLITS, 2) agreement of the published half's map alone, and of a release of the other half.
 
     Raise `WorkflowError` for an epsilon that is too small, and a release that states no field.
     """
-    lattice, placed, found = project.lattice, project.private.placed, []
-    mechanism, response = mechanism_named("spectral-statistics"), project.response.forward(placed.value)
+    lattice, records, rows = project.lattice, project.private.placed, []
+    mechanism, response = mechanism_named("spectral-statistics"), project.response.forward(records.value)
     for split in range(SPLITS):
         public = np.random.default_rng(SEED + split).uniform(size=response.size) < 0.5
-        field = PublicField.of(Nodes.of(lattice), placed.index[public], response[public], columns)
+        field = PublicField.of(Nodes.of(lattice), records.index[public], response[public], columns)
         unit, steps = field.bound, FIXED_RANGE * lattice.spacing
         field = field.rescaled(0.0, unit, MapModel("exponential", steps, FIXED_RIDGE, 0.0, 1.0 / unit))
-        mean, hidden = field.at_cells(lattice.domain_centres), placed.index[~public]
-        rest = np.clip(response[~public] / unit - mean[hidden], -1.0, 1.0)
-        counts = np.bincount(placed.index[public], minlength=lattice.size).astype(np.float64)
-        facts = PublicFacts(lattice, hidden.size, counts=counts, covariates=columns, field=field)
+        mean, cells = field.at_cells(lattice.domain_centres), records.index[~public]
+        responses = np.clip(response[~public] / unit - mean[cells], -1.0, 1.0)
+        counts = np.bincount(records.index[public], minlength=lattice.size).astype(np.float64)
+        facts = PublicFacts(lattice, cells.size, counts=counts, covariates=columns, field=field)
         (start,) = mechanism.search.grid(facts, SearchSpec(("exponential",)))
         design = mechanism.calibrate(start, facts, Budget(epsilon, DELTA))
         if design is None:
             raise WorkflowError(f"Epsilon {epsilon:g} is too small for this design.")
-        prepared = mechanism.prepare(design, facts, CollapsedRecords.from_records(hidden, rest))
+        prepared = mechanism.prepare(design, facts, CollapsedRecords.from_records(cells, responses))
         released = draw_release(prepared, SimulationEntropy(SEED + split), simulation=True)
         if released.mean is None:
             raise WorkflowError("The release states no field.")
-        found.append((iou(mean > project.level, truth), iou(mean + released.mean > project.level, truth)))
-    return np.array(found)
+        rows.append((iou(mean > project.level, truth), iou(mean + released.mean > project.level, truth)))
+    return np.array(rows)
 
 
 def fixed_sets(

@@ -4,16 +4,12 @@ Command: `python -m studies.agreement.halves [FOLDER]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 One random half of a year is public and the other private, so that nothing has changed; then pairs of years.
-Public numbers of records are used as a release uses them. Of answers of yes and no the last column holds the
-expected calibration error of the shares that the public half states, over tenths, for the private records;
-the last row knows no numbers of records, and is why a release without public ones is told no change.
+Public numbers of records are used as a release uses them. For answers of yes and no the last column holds the
+expected calibration error, over tenths, of the shares that the public half states for the private records;
+the last row knows no numbers of records, and is why a release without public ones states no change.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from dataclasses import replace
 
@@ -51,9 +47,9 @@ YEARS = (
 
 def main() -> None:
     """Print one line for each pair of years."""
-    asked = real_files_parser(__doc__).parse_args()
+    options = real_files_parser(__doc__).parse_args()
     try:
-        every = rows(asked.folder)
+        every = rows(options.folder)
         projects = {name: load_project(every[name]) for name in YEARS}
     except WorkflowError as error:
         print(error)
@@ -66,20 +62,23 @@ def main() -> None:
     for name, public in (*((name, True) for name in YEARS), (YEARS[-2], False)):
         project = projects[name]
         generator, year = np.random.default_rng(SEED), project.reference
-        alike, errors = [], []
+        halves, errors = [], []
         shared = PublicFacts(project.lattice, 1)  # whose work on the domain is used again
         for number in range(HALVES):
             half = generator.random(year.index.size) < 0.5
-            found, error = _chance(project, shared, year.part(half), year.part(~half), number, public)
-            alike.append(found)
+            chance, error = _chance(project, shared, year.part(half), year.part(~half), number, public)
+            halves.append(chance)
             errors.append(error)
         private = project.private.placed
         pairs = [_chance(project, shared, year, private, seed, public)[0] for seed in range(PAIRS)]
-        told, often = (int(np.sum(np.array(alike) <= most)) for most in (CHANGED, 0.1))
+        often_at_5, often_at_10 = (int(np.sum(np.array(halves) <= limit)) for limit in (CHANGED, 0.1))
         apart = int(np.sum(np.array(pairs) <= CHANGED))
-        said = f"{np.mean(errors):7.3f}" if project.answers else ""
+        error_text = f"{np.mean(errors):7.3f}" if project.answers else ""
         title = name if public else "the first answers, no numbers"
-        print(f"{title:29} {told:10} ({often:2}) {apart:25} {np.median(pairs):12.2g}{said}", flush=True)
+        print(
+            f"{title:29} {often_at_5:10} ({often_at_10:2}) {apart:25} {np.median(pairs):12.2g}{error_text}",
+            flush=True,
+        )
 
 
 def _chance(
@@ -90,14 +89,16 @@ def _chance(
     seed: int,
     public_numbers: bool,
 ) -> tuple[float, float]:
-    """The chance that one release of these records states of its difference from the public map, and of
-    answers the calibration error of that map for them."""
-    settings, own = project.settings, project.response
+    """Return the chance that a release states of its difference from the public map.
+
+    The second number is the calibration error of that map for answers.
+    """
+    settings, response = project.settings, project.response
     field = public_field(project, public)
     scale = scale_about(project, field)
-    field = field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip)
+    field = field.rescaled((scale.centre - response.centre) / response.clip, scale.clip / response.clip)
     mean = field.at_cells(project.lattice.domain_centres)
-    records = bin_records(private, scale, settings.unit, mean, own)
+    records = bin_records(private, scale, settings.unit, mean, response)
     law: Law = "amount" if project.answers is None else "yes-no"
     counts = np.bincount(public.index, minlength=project.lattice.size).astype(np.float64)
     facts = replace(shared, n=records.n, law=law, field=field, counts=counts if public_numbers else None)
@@ -109,7 +110,7 @@ def _chance(
     (released,) = prepared.released(ExactNoise(SimulationEntropy(seed)))
     reader = DriftReader.of(prepared.plan, prepared.known, released.counts, field)
     share = ndtr(field.at_nodes / np.hypot(1.0, np.sqrt(field.before(1.0, 0.0))))
-    place, yes = field.nodes.place[private.index], own.response(private.value) > 0.0
+    place, yes = field.nodes.place[private.index], response.response(private.value) > 0.0
     return reader.unchanged(released.sums), calibration_error(share[place], yes)
 
 

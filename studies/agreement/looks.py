@@ -1,25 +1,21 @@
-"""Two looks at the flats of London: what is reached with the fixed rule, beside one look.
+"""Two looks at the flats of London by the fixed rule, compared with one look.
 
 Command: `python -m studies.agreement.looks [FOLDER] [--releases N]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 Sales of 2018 without reference data: range, deviation and scatter are public guesses, the centre is the
 median of 2017. All figures are about the occupied hexagons: the root mean squared difference in logarithms to
-the map without privacy of the same model, over hexagons and weighted by records; the agreement (IoU) of what
-lies above three prices; and that difference in units of the deviation that the release states of the
-field, and of the one that it states of the map. "Smooth" are the error and the agreement above the last price
-with the map without privacy in the 300 functions along which the prior varies most: what finer functions show
-is no part of it. In the last rows values are exchanged among records: nothing is left. Where the loss sits:
-"normal records" are the map without privacy and normal scatter of the stated size, in place of the prices; a
-line says how far that map moves, for both, where records are clipped about it and nothing else is lost. The
-last table says how often intervals hold in worlds drawn from the prior of the design.
+the map without privacy of the same model, over hexagons and weighted by records; the agreement (IoU) of the
+sets above three prices; and that difference in units of the deviation that the release states of the field,
+and of the one that it states of the map. "Smooth" are the error and the agreement above the last price with
+the map without privacy in the 300 functions along which the prior varies most. In the last rows values are
+exchanged among records, a control. To find the source of the loss, "normal records" replace the prices by the
+map without privacy and normal scatter of the stated size; a line gives the movement of that map, for both, if
+records are only clipped about it. The last table gives the coverage of intervals in worlds drawn from the
+prior of the design.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -40,6 +36,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from studies.london.task import load_task, real_settings
 from studies.material.real_files import real_files_parser
+from studies.reporting.measures import standard_error, stated_field
 
 SEED, DELTA, EPSILONS = 2018, 1e-5, (0.25, 0.5, 1.0, 3.0)
 PRICES = (350_000.0, 442_413.0, 700_000.0)
@@ -62,11 +59,11 @@ class Sales:
     exact
         (N,) that map: kriging of the values with the model of the design
     smooth
-        (N,) the same in the SMOOTH functions along which the prior varies most, the others left out
+        (N,) the same in the SMOOTH functions along which the prior varies most
     counts
         (N,) sales of 2017
     facts
-        what is public of them, and the work that all ways share
+        public facts, and the work that all ways share
     """
 
     project: Project
@@ -91,7 +88,7 @@ class Sales:
         return cls(project, facts, value, centre, exact, smooth, counts)
 
     def as_modelled(self) -> Sales:
-        """The map without privacy and normal scatter around it, in place of the prices."""
+        """Replace the prices by the map without privacy and normal scatter around it."""
         index = self.project.private.placed.index
         value = self.exact[index] + SCATTER * SimulationEntropy(SEED + 2).normal(self.value.size)
         covariance = of_prior(self.facts)
@@ -99,13 +96,15 @@ class Sales:
         return replace(self, value=value, exact=exact, smooth=smooth)
 
     def hidden(self, bound: float) -> float:
-        """How far the map without privacy moves, root mean square over occupied hexagons, where no record is
-        read further than `bound` (logarithms) from it: what no second look of that clip can see."""
+        """Movement of the map without privacy if records are clipped at `bound` (logarithms) about it.
+
+        It is the root mean square over occupied hexagons, which no second look of that clip can see.
+        """
         index = self.project.private.placed.index
         apart = self.value - self.exact[index]
-        seen = np.clip(apart, -bound, bound) / (2.0 * ndtr(bound / SCATTER) - 1.0)
-        moved = kriged(of_prior(self.facts), index, self.exact[index] + seen) - self.exact
-        return float(np.sqrt(np.mean(np.square(moved[np.unique(index)]))))
+        clipped = np.clip(apart, -bound, bound) / (2.0 * ndtr(bound / SCATTER) - 1.0)
+        movement = kriged(of_prior(self.facts), index, self.exact[index] + clipped) - self.exact
+        return float(np.sqrt(np.mean(np.square(movement[np.unique(index)]))))
 
 
 def of_prior(facts: PublicFacts) -> Floats:
@@ -115,7 +114,7 @@ def of_prior(facts: PublicFacts) -> Floats:
 
 
 def smoothed(covariance: Floats, functions: int = SMOOTH) -> Floats:
-    """(N, N) what its largest eigenvalues, as many as `functions`, hold of a covariance (N, N)."""
+    """(N, N) the part of a covariance (N, N) in its `functions` largest eigenvalues."""
     size = len(covariance)
     values, vectors = scipy.linalg.eigh(covariance, subset_by_index=(size - functions, size - 1))
     return np.asarray((vectors * values) @ vectors.T)
@@ -124,15 +123,15 @@ def smoothed(covariance: Floats, functions: int = SMOOTH) -> Floats:
 def kriged(covariance: Floats, index: Ints, value: Floats) -> Floats:
     """(N,) map without privacy of values (n,) in hexagons `index` (n,), for a field of covariance (N, N)."""
     count = np.bincount(index, minlength=len(covariance))
-    some = count > 0
-    mean = np.bincount(index, value, minlength=len(covariance))[some] / count[some]
-    seen = covariance[np.ix_(some, some)] + np.diag(SCATTER**2 / count[some])
-    return np.asarray(covariance[:, some] @ np.linalg.solve(seen, mean))
+    occupied = count > 0
+    mean = np.bincount(index, value, minlength=len(covariance))[occupied] / count[occupied]
+    observed = covariance[np.ix_(occupied, occupied)] + np.diag(SCATTER**2 / count[occupied])
+    return np.asarray(covariance[:, occupied] @ np.linalg.solve(observed, mean))
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to release the sales: clip bound (logarithms), share of a first look, what else is public."""
+    """One way to release the sales: clip bound (logarithms), share of a first look, public facts."""
 
     name: str
     clip: float
@@ -151,7 +150,7 @@ class Way:
         WorkflowError
             If one states no field.
         """
-        mechanism, placed = SpectralStatistics(), sales.project.private.placed
+        mechanism, records_at = SpectralStatistics(), sales.project.private.placed
         spread = float(np.hypot(FIELD, self.wrong))
         design = SpectralStatisticsDesign(
             "water-filled", "exponential", RANGE,
@@ -165,22 +164,22 @@ class Way:
         entropy = SimulationEntropy(SEED)
         value = sales.value - self.wrong
         value = value[entropy.uniform(value.size).argsort()] if self.shuffled else value
-        records = CollapsedRecords.from_records(placed.index, np.clip(value / self.clip, -1.0, 1.0))
+        records = CollapsedRecords.from_records(records_at.index, np.clip(value / self.clip, -1.0, 1.0))
         prepared = mechanism.prepare(priced, facts, records)
         for _ in range(number):
-            found = draw_release(prepared, entropy, simulation=True)
-            if found.mean is None or found.sd is None or found.map_sd is None:
+            released = draw_release(prepared, entropy, simulation=True)
+            if released.mean is None or released.sd is None or released.map_sd is None:
                 raise WorkflowError("The release states no field.")
             yield replace(
-                found,
-                paths=self.clip * found.paths + self.wrong,
-                mean=self.clip * found.mean + self.wrong,
-                sd=self.clip * found.sd,
-                map_sd=self.clip * found.map_sd,
+                released,
+                paths=self.clip * released.paths + self.wrong,
+                mean=self.clip * released.mean + self.wrong,
+                sd=self.clip * released.sd,
+                map_sd=self.clip * released.map_sd,
             )
 
 
-def scores(sales: Sales, found: Released) -> Floats:
+def scores(sales: Sales, released: Released) -> Floats:
     """(9,) errors by hexagons and by records, three agreements, two standardised errors, and of the smooth
     map the error by hexagons and the agreement above the last price.
 
@@ -189,29 +188,31 @@ def scores(sales: Sales, found: Released) -> Floats:
     WorkflowError
         If the release states no field.
     """
-    placed = sales.project.private.placed
-    some = np.unique(placed.index)
-    if found.mean is None or found.sd is None or found.map_sd is None:
+    records_at = sales.project.private.placed
+    occupied = np.unique(records_at.index)
+    if released.mean is None or released.sd is None or released.map_sd is None:
         raise WorkflowError("The release states no field.")
-    apart, at = found.mean - sales.exact, []
+    apart, at = released.mean - sales.exact, []
     for price in PRICES:
         level = float(np.log(price)) - sales.centre
-        inside = exceedance_probability(found.mean, found.sd, level)[some] >= found.own_cutoff(level)
-        at.append(iou(inside, sales.exact[some] > level))
+        inside = exceedance_probability(released.mean, released.sd, level)[occupied] >= released.own_cutoff(
+            level
+        )
+        at.append(iou(inside, sales.exact[occupied] > level))
     return np.array(
         [
-            np.sqrt(np.mean(np.square(apart[some]))),
-            np.sqrt(np.mean(np.square(apart[placed.index]))),
+            np.sqrt(np.mean(np.square(apart[occupied]))),
+            np.sqrt(np.mean(np.square(apart[records_at.index]))),
             *at,
-            *(np.sqrt(np.mean(np.square((apart / sd)[some]))) for sd in (found.sd, found.map_sd)),
-            np.sqrt(np.mean(np.square((found.mean - sales.smooth)[some]))),
-            iou(inside, sales.smooth[some] > level),
+            *(np.sqrt(np.mean(np.square((apart / sd)[occupied]))) for sd in (released.sd, released.map_sd)),
+            np.sqrt(np.mean(np.square((released.mean - sales.smooth)[occupied]))),
+            iou(inside, sales.smooth[occupied] > level),
         ]
     )
 
 
 def ways() -> tuple[Way, ...]:
-    """Everything that is compared."""
+    """All ways to release the sales."""
     wide = WIDE * float(np.hypot(FIELD, SCATTER))
     unsure = WIDE * float(np.sqrt(FIELD**2 + SCATTER**2 + WRONG**2))
     return (
@@ -236,34 +237,33 @@ def coverage(sales: Sales, epsilon: float, way: Way, worlds: int = WORLDS) -> Fl
     WorkflowError
         If a release states no field.
     """
-    some, entropy = np.unique(sales.project.private.placed.index), SimulationEntropy(SEED + 1)
+    cells, entropy = np.unique(sales.project.private.placed.index), SimulationEntropy(SEED + 1)
     corr = sales.facts.prior("exponential", RANGE).correlation()
     root = FIELD * np.linalg.cholesky((1.0 - COMMON) * corr + COMMON)
-    occupied, held = np.isin(np.arange(len(corr)), some), []
+    occupied, shares = np.isin(np.arange(len(corr)), cells), []
     for _ in range(worlds):
         field = root @ entropy.normal(len(corr))
         value = field[sales.project.private.placed.index] + SCATTER * entropy.normal(sales.value.size)
-        (found,) = way.releases(replace(sales, value=value), epsilon, 1)
-        if found.mean is None or found.sd is None:
-            raise WorkflowError("The release states no field.")
-        inside = np.abs(found.mean - field) <= NINETY * found.sd
-        held.append([inside[occupied].mean(), inside[~occupied].mean(), inside.mean()])
-    return np.array([np.mean(held, axis=0), np.std(held, axis=0, ddof=1) / np.sqrt(worlds)])
+        (released,) = way.releases(replace(sales, value=value), epsilon, 1)
+        mean, sd = stated_field(released)
+        inside = np.abs(mean - field) <= NINETY * sd
+        shares.append([inside[occupied].mean(), inside[~occupied].mean(), inside.mean()])
+    return np.array([np.mean(shares, axis=0), np.std(shares, axis=0, ddof=1) / np.sqrt(worlds)])
 
 
 def main() -> None:
     parser = real_files_parser(__doc__)
     parser.add_argument("--releases", type=int, default=8, help="simulated releases of each row (default 8)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
-        sales = Sales.of(load_task(real_settings(asked.folder), "region"))
+        sales = Sales.of(load_task(real_settings(options.folder), "region"))
     except WorkflowError as error:
         print(error)
         return
-    some = np.unique(sales.project.private.placed.index)
-    hexagons = f"{sales.project.domain.size:,} hexagons, {some.size} occupied"
+    occupied = np.unique(sales.project.private.placed.index)
+    hexagons = f"{sales.project.domain.size:,} hexagons, {occupied.size} occupied"
     print(f"{hexagons}, {sales.value.size:,} flats sold in 2018")
-    finer = np.sqrt(np.mean(np.square((sales.exact - sales.smooth)[some])))
+    finer = np.sqrt(np.mean(np.square((sales.exact - sales.smooth)[occupied])))
     print(f"The map without privacy is {finer:.3f} (root mean square) from its smooth part.")
     print(
         "epsilon  way                          RMSE (s.e.)    by records  IoU 350  442  700    in sd, map sd"
@@ -272,9 +272,11 @@ def main() -> None:
     modelled = sales.as_modelled()
     for epsilon in EPSILONS:
         for way in ways():
-            seen = modelled if way.normal else sales
-            found = np.array([scores(seen, each) for each in way.releases(seen, epsilon, asked.releases)])
-            mean, error = found.mean(axis=0), found[:, 0].std(ddof=1) / np.sqrt(len(found))
+            source = modelled if way.normal else sales
+            rows = np.array(
+                [scores(source, each) for each in way.releases(source, epsilon, options.releases)]
+            )
+            mean, error = rows.mean(axis=0), standard_error(rows[:, 0])
             print(
                 f"{epsilon:7g}  {way.name:27}  {mean[0]:.3f} ({error:.3f})  {mean[1]:.3f}       "
                 f"{mean[2]:.3f} {mean[3]:.3f} {mean[4]:.3f}  {mean[5]:.2f}  {mean[6]:.2f}"
@@ -291,10 +293,10 @@ def main() -> None:
     public = replace(plain, name="places public", places=True)
     for epsilon, way in (*((each, plain) for each in EPSILONS), (1.0, public)):
         share, error = coverage(sales, epsilon, way)
-        told = "  ".join(f"{mean:.3f} ({apart:.3f})" for mean, apart in zip(share, error, strict=True))
-        print(f"{epsilon:7g}  {way.name:40}  {told}", flush=True)
+        figures = "  ".join(f"{mean:.3f} ({apart:.3f})" for mean, apart in zip(share, error, strict=True))
+        print(f"{epsilon:7g}  {way.name:40}  {figures}", flush=True)
     print(
-        f"Seed {SEED}; {asked.releases} simulated releases of each row, {WORLDS} simulated worlds, "
+        f"Seed {SEED}; {options.releases} simulated releases of each row, {WORLDS} simulated worlds, "
         f"delta {DELTA:g}."
     )
 

@@ -2,16 +2,12 @@
 
 `python -m studies.agreement.measure_next`: two plumes over 271 hexagons, 400 private readings, six rounds of
 50 more at one hexagon each. Thompson sampling takes the hexagon where a posterior path is highest; the six
-paths together cost the stated epsilon for every reading, those measured on the way included. Beside it stand
-a hexagon drawn at random, and paths without privacy. Regret: how far the field at the measured hexagon lies
-below its maximum, mean over rounds, and at the best of the six; the field's range is 2.
+paths together cost the stated epsilon for every reading, those of the rounds included. The controls are a
+hexagon drawn at random, and paths without privacy. Regret is the field's maximum less its value at the
+measured hexagon, as the mean over rounds and at the best of the six; the field's range is 2.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
@@ -78,17 +74,17 @@ def main() -> None:
     places = (centres - centres.min(axis=0)) / np.ptp(centres, axis=0).max()
     fields = Plumes.draw(TUNING + WORLDS, SimulationEntropy(SEED)).at(places)
 
-    def mean(design: tuple[float, float] | None, chosen: range) -> tuple[np.ndarray, np.ndarray]:
-        found = np.array([regrets(prior, fields[world], design, 1000 + world) for world in chosen])
-        return found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
+    def mean(design: tuple[float, float] | None, worlds: range) -> tuple[np.ndarray, np.ndarray]:
+        losses = np.array([regrets(prior, fields[world], design, 1000 + world) for world in worlds])
+        return losses.mean(axis=0), losses.std(axis=0, ddof=1) / np.sqrt(len(losses))
 
     tuning, judged = range(TUNING), range(TUNING, TUNING + WORLDS)
     print(f"{'where to measure':34}{'ridge':>7}{'scale':>8}{'regret, mean of rounds':>26}{'of the best':>20}")
     designs: list[tuple[str, tuple[float, float] | None]] = [("a hexagon at random", None)]
-    offered = {f"private paths, epsilon {epsilon:g}": least_scales(prior, epsilon) for epsilon in EPSILONS}
-    for name, offers in (*offered.items(), ("paths without privacy", OPEN)):
-        known = [offer for offer in offers if np.isfinite(offer[1])]
-        designs.append((name, min(known, key=lambda offer: float(mean(offer, tuning)[0][0]))))
+    grids = {f"private paths, epsilon {epsilon:g}": least_scales(prior, epsilon) for epsilon in EPSILONS}
+    for name, offers in (*grids.items(), ("paths without privacy", OPEN)):
+        finite = [offer for offer in offers if np.isfinite(offer[1])]
+        designs.append((name, min(finite, key=lambda offer: float(mean(offer, tuning)[0][0]))))
     for name, design in designs:
         (rounds, least), (error, least_error) = mean(design, judged)
         words = f"{'':15}" if design is None else f"{design[0]:7.1f}{design[1]:8.3f}"

@@ -1,20 +1,16 @@
-"""What a map tells and shows, and what records say of it: pairs of years, and surveys alone.
+"""What a map states and shows, judged by records: pairs of years, and surveys alone.
 
 Command: `python -m studies.agreement.panel [FOLDER] [--keep SHARE ...] [--only NAME] [--releases N]
 [--epsilon E]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 Each record asks: is it on the side that the map shows at its place? With `--keep` below 1 that share of the
-records is released and the others ask. All is about the judged hexagons. What is told of hexagons is compared
-with the chances that a map fitted to all records without privacy gives. Each row is also released with its
-values shuffled over places: what these reach is no merit of them.
+records is released and the others ask. All figures are about the judged hexagons. Stated chances are compared
+with those of a map that is fitted to all records without privacy. As a control each row is also released with
+its values shuffled over places.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import warnings
 from collections.abc import Iterator
@@ -44,7 +40,8 @@ from hexcursion.settings.model import ReleaseSettings
 from studies.agreement.spectral_sensors import OTHERS, SURVEYS, survey_settings
 from studies.london.task import real_settings
 from studies.material.real_files import real_files_parser
-from studies.reporting.judged_rows import FIGURES, LEGEND, Row, calibration_error, factors, stops, together
+from studies.reporting.judged_rows import FIGURES, LEGEND, Row, factors, sides_of, stops, together
+from studies.reporting.measures import calibration_error
 
 SEED, RELEASES, EXCHANGES = 7, 8, 4
 KEPT = (1.0, 0.5)
@@ -55,7 +52,7 @@ STATIONS = "sensors/london_laqn_annual_means_2022_2024.csv"
 
 
 def rows(folder: Path) -> dict[str, ReleaseSettings]:
-    """The settings of each row, at epsilon 1 but where its name says another."""
+    """The settings of each row, at epsilon 1 unless its name gives another."""
     flats = real_settings(folder).with_changes(
         prior_mean=None, epsilon=1.0, mechanisms=("spectral-statistics",)
     )
@@ -150,7 +147,7 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
 
 
 def main() -> None:
-    """Print one line a row, then what the rows say together, for each share that is released."""
+    """Print one line a row, then the summaries, for each share that is released."""
     parser = real_files_parser(__doc__)
     parser.add_argument(
         "--keep", type=float, nargs="+", default=KEPT, help="shares released, default 1 and .5"
@@ -158,105 +155,100 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
     parser.add_argument("--only", default="", help="rows whose names hold this")
     parser.add_argument("--epsilon", type=float, help="replaces the epsilon of every row")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
-        every = {name: each for name, each in rows(asked.folder).items() if asked.only in name}
+        every = {name: each for name, each in rows(options.folder).items() if options.only in name}
     except WorkflowError as error:
         print(error)
         return
-    if asked.epsilon is not None:
-        every = {name: each.with_changes(epsilon=asked.epsilon) for name, each in every.items()}
-    print(f"Means of {asked.releases} simulated releases.")
+    if options.epsilon is not None:
+        every = {name: each.with_changes(epsilon=options.epsilon) for name, each in every.items()}
+    print(f"Means of {options.releases} simulated releases.")
     print(f"Seed {SEED} draws the noise, the share that is released and the shuffled values.")
     print(LEGEND)
-    for keep in asked.keep:
+    for keep in options.keep:
         print(
             f"\nA share of {keep:g} of the records is released; {'all' if keep == 1 else 'the others'} ask."
         )
         print(f"{'row':29}      n  " + " ".join(f"{name[:6]:>6}" for name in FIGURES) + "  stopped")
-        found = []
+        results = []
         for name, settings in every.items():
-            row = measured(name, settings, keep, asked.releases)
-            found.append(row)
-            shown = " ".join(f"{row.figures[each]:6.3f}" for each in FIGURES)
-            print(f"{name:29} {row.records:6}  {shown}  {'yes' if row.stopped else 'no'}", flush=True)
-        for line in (*together(found), *stops(found), *factors(found)):
+            row = measured(name, settings, keep, options.releases)
+            results.append(row)
+            figures = " ".join(f"{row.figures[each]:6.3f}" for each in FIGURES)
+            print(f"{name:29} {row.records:6}  {figures}  {'yes' if row.stopped else 'no'}", flush=True)
+        for line in (*together(results), *stops(results), *factors(results)):
             print(line)
 
 
 def measured(name: str, settings: ReleaseSettings, keep: float, releases: int) -> Row:
-    """Release a share of a row's records again and again, and ask the others."""
-    whole = load_project(settings)
-    project, asking = thinned(whole, keep)
+    """Release a share of a row's records repeatedly, and ask the others."""
+    complete = load_project(settings)
+    project, asking = thinned(complete, keep)
     tuned = tune(project, beside=())
     choice, model = tuned.choice, tuned.result.model
-    without = settings.reference is None
-    public = None if without else free_map(project, model)
-    truth = curators_map(whole, model).probability
-    own = sides_of(project)
-    mixed = list(
+    no_reference = settings.reference is None
+    public = None if no_reference else free_map(project, model)
+    truth = curators_map(complete, model).probability
+    own_sides = sides_of(project)
+    controls = list(
         chain.from_iterable(
             _shows(shuffled(project, number), choice, 1, SEED + number) for number in range(EXCHANGES)
         )
     )
-    found, pairs = list[list[float]](), list[tuple[Floats, Floats]]()
-    for shown in _shows(project, choice, releases, SEED):
-        there, side, records = shown.judged, shown.side, shown.records
-        said = shown.chance if choice.public_map is None else tempered(shown.chance)
-        told, came = (promise_of(each, side, there, records) for each in (said, truth))
-        weight = np.where(there, records, 0.0)
+    figures, pairs = list[list[float]](), list[tuple[Floats, Floats]]()
+    for release in _shows(project, choice, releases, SEED):
+        domain, side, records = release.judged, release.side, release.records
+        chance = release.chance if choice.public_map is None else tempered(release.chance)
+        stated, reached = (promise_of(each, side, domain, records) for each in (chance, truth))
+        weight = np.where(domain, records, 0.0)
         sure = float(weight @ np.where(side, truth, 1.0 - truth)) / float(weight.sum())
         shares = [np.nan] * 7
-        if asking is not None and own is not None:
+        if asking is not None and own_sides is not None:
             count = asking.inside + asking.outside
-            free, own_free = (
-                np.nan if public is None else each.right(public, there) for each in (asking, own)
+            free, own_free_share = (
+                np.nan if public is None else each.right(public, domain) for each in (asking, own_sides)
             )
-            right, colour = asking.right(side, there), asking.one_colour(there)
+            right, colour = asking.right(side, domain), asking.one_colour(domain)
             shares = [
-                float(count[there].sum() / count.sum()), right, colour, free,
-                float(np.mean([asking.right(each.side, there) for each in mixed])),
+                float(count[domain].sum() / count.sum()), right, colour, free,
+                float(np.mean([asking.right(each.side, domain) for each in controls])),
                 right - float(np.fmax(colour, free)),
-                own.right(side, there) - float(np.fmax(own.one_colour(there), own_free)),
+                own_sides.right(side, domain) - float(np.fmax(own_sides.one_colour(domain), own_free_share)),
             ]  # fmt: skip
-        inside = (truth >= HALF) & there
-        agreement = [iou(side, inside), float(np.mean([iou(each.side & there, inside) for each in mixed]))]
-        error = calibration_error(said[there], truth[there])
-        promised = [told.right, sure, told.orange, came.orange, told.finds, came.finds, error]
-        found.append([*shares, *promised, *agreement])
-        pairs.append((shown.chance[there], truth[there]))
+        inside = (truth >= HALF) & domain
+        agreement = [
+            iou(side, inside),
+            float(np.mean([iou(each.side & domain, inside) for each in controls])),
+        ]
+        error = calibration_error(chance[domain], truth[domain])
+        promised = [stated.right, sure, stated.orange, reached.orange, stated.finds, reached.finds, error]
+        figures.append([*shares, *promised, *agreement])
+        pairs.append((release.chance[domain], truth[domain]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # nothing is above, or there is no public map
-        means = np.nanmean(np.array(found), axis=0).tolist()
+        means = np.nanmean(np.array(figures), axis=0).tolist()
     against = objections(choice.expected, choice.yardsticks, choice.level(settings.threshold))
     return Row(
-        name, project.public_n, not without, bool(against), dict(zip(FIGURES, means, strict=True)),
+        name, project.public_n, not no_reference, bool(against), dict(zip(FIGURES, means, strict=True)),
         *(np.concatenate(each) for each in zip(*pairs, strict=True)),
     )  # fmt: skip
 
 
 def thinned(project: Project, keep: float) -> tuple[Project, Sides | None]:
-    """The project with a share of its records, and on which side the others lie: all, where all are kept."""
+    """The project with a share of its records, and the sides of the others, or of all if all are kept."""
     placed = project.private.placed
-    kept = np.random.default_rng(SEED).uniform(size=placed.value.size) < keep
-    if kept.all():
+    kept_rows = np.random.default_rng(SEED).uniform(size=placed.value.size) < keep
+    if kept_rows.all():
         return project, sides_of(project)
-    rest = replace(project, private=replace(project.private, placed=placed.part(~kept)))
-    part = replace(project, private=replace(project.private, placed=placed.part(kept)))
-    return part, sides_of(rest)
-
-
-def sides_of(project: Project) -> Sides | None:
-    """On which side the private records of a project lie; None for answers, of which one has no side."""
-    if project.answers is not None:
-        return None
-    placed = project.private.placed
-    return Sides.of(placed.index, placed.value > project.settings.threshold, project.domain.size)
+    holdout = replace(project, private=replace(project.private, placed=placed.part(~kept_rows)))
+    part = replace(project, private=replace(project.private, placed=placed.part(kept_rows)))
+    return part, sides_of(holdout)
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What one release shows, (N,) each."""
+    """What one release shows: arrays of shape (N,)."""
 
     side: Bools  # the judged hexagons shown above
     judged: Bools
@@ -265,9 +257,9 @@ class Shown:
 
 
 def _shows(project: Project, choice: Choice, releases: int, seed: int) -> Iterator[Shown]:
-    for drawn, region, chance in simulated(project, choice, releases, seed):
-        assert drawn.records is not None
-        yield Shown(region, judged(drawn), chance, drawn.records)
+    for release, region, chance in simulated(project, choice, releases, seed):
+        assert release.records is not None
+        yield Shown(region, judged(release), chance, release.records)
 
 
 def simulated(
@@ -278,29 +270,29 @@ def simulated(
     The set is that of a bundle: judged hexagons with a chance of at least one half.
     """
     mean = None if choice.public_map is None else choice.public_map.mean
-    own = None if mean is None else project.response
-    records = bin_records(project.private.placed, choice.response, project.settings.unit, mean, own)
+    response = None if mean is None else project.response
+    records = bin_records(project.private.placed, choice.response, project.settings.unit, mean, response)
     prepared = mechanism_of(choice.design).prepare(choice.design, choice.facts(project), records)
     level = float(choice.response.forward(project.settings.threshold))
     for number in range(releases):
-        drawn = draw_release(prepared, SimulationEntropy(seed + number), simulation=True).shifted(mean)
-        probability = drawn.probability(level)
+        release = draw_release(prepared, SimulationEntropy(seed + number), simulation=True).shifted(mean)
+        probability = release.probability(level)
         assert probability is not None
-        yield drawn, shown_side(probability, judged(drawn)), probability
+        yield release, shown_side(probability, judged(release)), probability
 
 
-def judged(drawn: Released) -> Bools:
+def judged(release: Released) -> Bools:
     """(N,) hexagons that a simulated release judges."""
-    assert drawn.records is not None
-    return judged_domain(drawn.records)
+    assert release.records is not None
+    return judged_domain(release.records)
 
 
 def shuffled(project: Project, number: int) -> Project:
-    """The same with the private values exchanged among their places, each time anew."""
+    """The same with the private values exchanged among their places."""
     placed = project.private.placed
     order = np.random.default_rng(SEED + number).permutation(placed.value.size)
-    mixed = replace(placed, value=placed.value[order])
-    return replace(project, private=replace(project.private, placed=mixed))
+    exchanged = replace(placed, value=placed.value[order])
+    return replace(project, private=replace(project.private, placed=exchanged))
 
 
 if __name__ == "__main__":

@@ -3,16 +3,12 @@
 Command: `python -m studies.agreement.series [FOLDER] [--part london]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the file of London's sales is absent one
-sentence says so. All sums are released by the design for data of which nothing is known, without any public
-data, and in simulation. The map to be reached shows all sales of 2018; of a reading the set is taken that it
-expects to agree best. Spots grow within what the clip bound lets through.
+sentence says so. All sums are released in simulation, by the design for data of which nothing is known and
+without public data. The target map shows all sales of 2018; a reading shows the set that it expects to agree
+best. Spots grow within the clip bound.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from data_loaders.lucas_county import SALES
 from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu
@@ -46,15 +41,17 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.example import COUNTY_THRESHOLD, county_settings
 from hexcursion.project.load import build_lattice, load_project
 from studies.london.task import load_task, real_settings
+from studies.material.disk import SPACING, rings
 from studies.material.real_files import real_files_parser
+from studies.reporting.measures import calibration_error, standard_error
 
 SEED, DELTA = 2018, 1e-5
 FILE = "house_sales/london_transactions_2015_2018_latlon.csv.gz"
-CLIP, STILL = 1.2, 0.98  # in logarithms; the memory that a stated prior has
+CLIP, STILL = 1.2, 0.98  # in logarithms; the memory of a stated prior
 EPSILONS, DRAWS = (0.25, 1.0), 6
 RADIUS, WORLDS, PERIODS, RECORDS, SPEED = 10, 100, 5, 2_000, 11_000
 MEMORIES = (0.8, 0.95)
-SPOTS, CALLED, WIDE = (0.05, 0.1, 0.2), 0.1, 1_500.0  # response units a period, and in all; metres
+SPOTS, RISE, WIDE = (0.05, 0.1, 0.2), 0.1, 1_500.0  # response units a period, and in all; metres
 LEVELS, RISES = (-0.3, 0.0, 0.3), (0.0, 0.2)  # response units
 SURE = 0.8
 
@@ -154,35 +151,35 @@ def lucas(_: Path) -> Iterator[str]:
 
 
 def _town(town: Town) -> Iterator[str]:
-    """Two maps of the last year against that of all its sales: by a stated prior, and as a series is read."""
+    """Compare two maps of the last year with that of all its sales: by a stated prior, and as a series."""
     lattice, sales, centre = town.lattice, town.sales, float(np.log(town.threshold))
-    first, *_, before, last = years = tuple(sales)
+    first, *_, previous, last = years = tuple(sales)
     rows = {
         f"{last} alone": (last,),
-        f"{before} and {last}": (before, last),
+        f"{previous} and {last}": (previous, last),
         f"{first} to {last}": years,
-        f"{first} to {before}, before {last} is released": years[:-1],
+        f"{first} to {previous}, before {last} is released": years[:-1],
     }
     _, cell, response = sales[last]
-    whole = CollapsedRecords.from_records(cell, np.clip((response - centre) / CLIP, -1.0, 1.0))
+    records = CollapsedRecords.from_records(cell, np.clip((response - centre) / CLIP, -1.0, 1.0))
     design = fixed_design(lattice.spacing)
-    truth = fit(make_prior(design.prior, lattice, design.lengthscale), whole, design.ridge).mean > 0.0
-    each = ", ".join(f"{sales[year][0]:,} sales of {year}" for year in years)
-    yield f"{lattice.size:,} hexagons; {town.each:,} of {each} in a release"
+    truth = fit(make_prior(design.prior, lattice, design.lengthscale), records, design.ridge).mean > 0.0
+    sizes = ", ".join(f"{sales[year][0]:,} sales of {year}" for year in years)
+    yield f"{lattice.size:,} hexagons; {town.each:,} of {sizes} in a release"
     yield f"{truth.mean():.2f} of the map of all sales of {last} lies above {town.threshold:,.0f}"
     yield f"{'':48}  stated, p >= .5         chosen, p >= .5         chosen, best set        others' prices"
     yield f"epsilon  {'read':39}  {3 * 'IoU    gain    s.e.     '}stated  chosen"
     for epsilon in EPSILONS:
         plan = Plan.of(lattice, epsilon, town.each, CLIP)
-        found = np.empty((len(rows), DRAWS, 5))
+        scores_of = np.empty((len(rows), DRAWS, 5))
         for draw in range(DRAWS):
-            entropy, chosen = SimulationEntropy(SEED + draw), np.random.default_rng(SEED + draw)
+            entropy, generator = SimulationEntropy(SEED + draw), np.random.default_rng(SEED + draw)
             periods = {}
             for year, (n, cells, values) in sales.items():
-                order = chosen.permutation(n)
-                kept, others = order[: town.each], order[town.each :]
+                order = generator.permutation(n)
+                sample, holdout = order[: town.each], order[town.each :]
                 periods[year] = plan.period(
-                    year, cells[kept], (values[kept] - centre) / CLIP, entropy, centre
+                    year, cells[sample], (values[sample] - centre) / CLIP, entropy, centre
                 )
             for row, of in enumerate(rows.values()):
                 released = [periods[year] for year in of]
@@ -195,42 +192,37 @@ def _town(town: Town) -> Iterator[str]:
                         (float(last),),
                         choose=choose,
                     )
-                    chance, off = read.above(centre)[-1], response[others] - read.mean[-1, cell[others]]
+                    chance, off = read.above(centre)[-1], response[holdout] - read.mean[-1, cell[holdout]]
                     scores.append(iou(chance >= 0.5, truth))
                     errors.append(float(np.sqrt(np.mean(np.square(off)))))
                 best = iou(chance >= cutoff_for_map(chance, chance), truth)
-                found[row, draw] = [*scores, best, *errors]
-        gains = found - found[0]
-        for name, each_draw, gain in zip(rows, found, gains, strict=True):
-            mean, error = each_draw.mean(axis=0), gain.std(axis=0, ddof=1) / np.sqrt(DRAWS)
-            parts = [f"{mean[k]:.3f}  {gain[:, k].mean():+.3f}  {error[k]:.3f}" for k in range(3)]
+                scores_of[row, draw] = [*scores, best, *errors]
+        gains = scores_of - scores_of[0]
+        for name, each_draw, gain in zip(rows, scores_of, gains, strict=True):
+            mean = each_draw.mean(axis=0)
+            parts = [
+                f"{mean[k]:.3f}  {gain[:, k].mean():+.3f}  {standard_error(gain[:, k]):.3f}" for k in range(3)
+            ]
             yield f"{epsilon:7.2f}  {name:39}  {'    '.join(parts)}    {mean[3]:.3f}   {mean[4]:.3f}"
 
 
 def _disk(radius: int) -> Lattice:
-    """A disk of hexagons, 400 m apart."""
-    spacing = 400.0
-    steps = range(-radius, radius + 1)
-    axis = [(q, r) for q in steps for r in steps if abs(q + r) <= radius]
-    centres = np.array([(spacing * (q + 0.5 * r), spacing * np.sqrt(0.75) * r) for q, r in axis])
-    place = {each: number for number, each in enumerate(axis)}
-    pairs = [
-        (number, place[q + a, r + b])
-        for (q, r), number in place.items()
-        for a, b in ((1, 0), (0, 1), (1, -1), (-1, 0), (0, -1), (-1, 1))
-        if (q + a, r + b) in place
-    ]
-    rows, columns = np.array(pairs).T
-    graph = sparse.csr_matrix((np.ones(rows.size), (rows, columns)), shape=2 * (len(axis),))
-    return Lattice(centres, graph, np.arange(len(axis)), spacing)
+    """The hexagons within `radius` rings around one, with the centres of the stored figures.
+
+    They differ from those of `rings` in their last bits. The eigenvalues of a disk are degenerate, so its
+    eigenvectors, and with them all figures, depend on these bits.
+    """
+    lattice, step = rings(radius), SPACING * np.sqrt(0.75)
+    x, y = lattice.centres.T
+    return replace(lattice, centres=np.column_stack([x, step * np.rint(y / step)]))
 
 
 def _worlds(
     plan: Plan, root: Floats, memory: float, count: int, spot: float = 0.0
 ) -> Iterator[tuple[Floats, SeriesReading]]:
-    """Generated fields of all periods (T, N), and what their releases say together.
+    """Generated fields of all periods (T, N), and the reading of their releases.
 
-    With `spot` a hot spot, of deviation WIDE, grows by so much, response units, from each period to the next.
+    A hot spot of deviation WIDE grows by `spot` response units from each period to the next.
     """
     belief, size = plan.made.plan.field, root.shape[0]
     centres = plan.model.nodes.lattice.domain_centres
@@ -241,13 +233,15 @@ def _worlds(
         uneven = np.exp(root @ generator.normal(size=size))
         at = centres[generator.integers(size)]
         bump = np.exp(-np.square(centres - at).sum(axis=1) / (2.0 * WIDE**2))
-        own = root @ generator.normal(size=size)
+        deviations = root @ generator.normal(size=size)
         fields, periods = [], []
         for period in range(PERIODS):
             if period:
-                own = memory * own + np.sqrt(1.0 - memory**2) * (root @ generator.normal(size=size))
+                deviations = memory * deviations + np.sqrt(1.0 - memory**2) * (
+                    root @ generator.normal(size=size)
+                )
             shift = SHIFT * belief.deviation * generator.normal() * (memory < 1.0)
-            field = level + shift + belief.deviation * own + spot * period * bump
+            field = level + shift + belief.deviation * deviations + spot * period * bump
             cell = generator.choice(size, RECORDS, p=uneven / uneven.sum())
             response = field[cell] + belief.scatter * generator.normal(size=RECORDS)
             fields.append(field)
@@ -256,7 +250,7 @@ def _worlds(
 
 
 def calibration() -> Iterator[str]:
-    """Stated and true chances of values and of rises, in generated series, and how often change is told."""
+    """Stated and true chances of values and of rises in generated series, and how often change is stated."""
     lattice = _disk(RADIUS)
     root = cholesky(
         make_prior("exponential", lattice, fixed_design(lattice.spacing).lengthscale).correlation()
@@ -273,26 +267,26 @@ def calibration() -> Iterator[str]:
         plan = Plan.of(lattice, epsilon, RECORDS, 1.0)
         for memory in MEMORIES:
             yield f"{epsilon:7.2f}  {memory:6.2f}  {_calibrated(plan, root, memory)}"
-        called, told = [], []
+        rises, changes = [], []
         for _, read in _worlds(plan, root, 1.0, WORLDS):
-            called.append([float((read.risen(by)[1:] >= SURE).mean()) for by in RISES])
-            told += [*~read.explained]
-        none, some = np.mean(called, axis=0)
+            rises.append([float((read.risen(by)[1:] >= SURE).mean()) for by in RISES])
+            changes += [*~read.explained]
+        any_rise, clear_rise = np.mean(rises, axis=0)
         yield (
-            f"{epsilon:7.2f}  nothing changes: {none:.3f} of hexagons called risen by more than 0, "
-            f"{some:.4f} by more than {RISES[1]}; {np.mean(told):.3f} of steps told as change"
+            f"{epsilon:7.2f}  nothing changes: {any_rise:.3f} of hexagons called risen by more than 0, "
+            f"{clear_rise:.4f} by more than {RISES[1]}; {np.mean(changes):.3f} of steps told as change"
         )
         for spot in SPOTS:
-            told, seen, false = [], [], []
+            changes, hits, false = [], [], []
             for fields, read in _worlds(plan, root, 1.0, WORLDS, spot):
-                told += [*~read.explained]
-                rose, change = read.risen(CALLED)[0] >= SURE, fields[-1] - fields[0]
-                seen.append(float(rose[change > 0.5 * spot * (PERIODS - 1)].mean()))
-                false.append(float(rose[change <= CALLED].mean()))
+                changes += [*~read.explained]
+                rose, change = read.risen(RISE)[0] >= SURE, fields[-1] - fields[0]
+                hits.append(float(rose[change > 0.5 * spot * (PERIODS - 1)].mean()))
+                false.append(float(rose[change <= RISE].mean()))
             yield (
-                f"{epsilon:7.2f}  a spot grows by {spot} a period, the rest stays: {np.mean(told):.2f} of "
-                f"steps told as change; called risen by more than {CALLED} over all periods: "
-                f"{np.mean(seen):.2f} of the spot's inner half, {np.mean(false):.4f} of what did not"
+                f"{epsilon:7.2f}  a spot grows by {spot} a period, the rest stays: {np.mean(changes):.2f} of "
+                f"steps told as change; called risen by more than {RISE} over all periods: "
+                f"{np.mean(hits):.2f} of the spot's inner half, {np.mean(false):.4f} of what did not"
             )
 
 
@@ -300,40 +294,37 @@ def _calibrated(plan: Plan, root: Floats, memory: float) -> str:
     """Calibration in worlds of one memory, as a line of the table."""
     values: list[tuple[Floats, Floats]] = []
     rises: dict[float, list[tuple[Floats, Floats]]] = {by: [] for by in RISES}
-    told = []
+    changes = []
     for fields, read in _worlds(plan, root, memory, WORLDS):
         values += [(read.above(level).ravel(), (fields > level).ravel()) for level in LEVELS]
         for by, pairs in rises.items():
             pairs.append((read.risen(by)[1:].ravel(), (np.diff(fields, axis=0) > by).ravel()))
-        told += [*~read.explained]
+        changes += [*~read.explained]
     likely = np.concatenate([true[stated >= SURE] for pairs in rises.values() for stated, true in pairs])
     apart = "  ".join(f"{_ece(pairs):8.3f}" for pairs in rises.values())
-    return f"{_ece(values):9.3f}  {apart}   {likely.mean():.2f} of {likely.size:10,}  {np.mean(told):.3f}"
+    return f"{_ece(values):9.3f}  {apart}   {likely.mean():.2f} of {likely.size:10,}  {np.mean(changes):.3f}"
 
 
 def _ece(pairs: Sequence[tuple[Floats, Floats]]) -> float:
-    """Expected calibration error in ten bins."""
+    """Expected calibration error of stated chances and outcomes, in ten bins."""
     stated, true = (np.concatenate(part) for part in zip(*pairs, strict=True))
-    place = np.minimum((10 * stated).astype(int), 9)
-    count = np.bincount(place, minlength=10)
-    off = np.bincount(place, weights=stated - true, minlength=10)
-    return float(np.abs(off).sum() / count.sum())
+    return calibration_error(stated, true)
 
 
 def worst_mu(releases: Sequence[Prepared], records: Sequence[int] = (1,)) -> float:
     """Largest shift of all releases together, in units of their noise, over all pairs of nodes.
 
-    Somebody has so many records in each period, all at one node, and is exchanged for somebody who has as
-    many at another, or with other responses: -1 and 1 in each period.
+    A person has `records` in each period, all at one node, and is exchanged for another person who has as
+    many at another node, or with other responses: -1 and 1 in each period.
     """
     total = np.zeros((releases[0].nodes.size,) * 2)
-    for made, many in zip(releases, records, strict=True):
-        phi, noise = made.features.values, made.noise
+    for release, count in zip(releases, records, strict=True):
+        phi, noise = release.features.values, release.noise
         products = phi @ phi.T
-        own = np.diag(products)
-        squares = own[:, None] + own[None, :]
+        norms = np.diag(products)
+        squares = norms[:, None] + norms[None, :]
         counts = 0.0 if noise.counts is None else (squares - 2.0 * products) / noise.counts**2
-        total += many**2 * ((squares + 2.0 * np.abs(products)) / noise.sums**2 + counts)
+        total += count**2 * ((squares + 2.0 * np.abs(products)) / noise.sums**2 + counts)
     return float(np.sqrt(total.max()))
 
 
@@ -342,14 +333,14 @@ def attack() -> Iterator[str]:
     lattice = _disk(RADIUS)
     yield f"{'who':58}  exact mu  declared  epsilon declared"
     for epsilon in EPSILONS:
-        made = Plan.of(lattice, epsilon, RECORDS, 1.0).made
-        coloured = SpectralModel(lattice).prepare(replace(made.plan, strategy="coloured"))
+        release = Plan.of(lattice, epsilon, RECORDS, 1.0).made
+        coloured = SpectralModel(lattice).prepare(replace(release.plan, strategy="coloured"))
         rows = {
-            "a sale in one of any number of periods": ([made], [1]),
-            "a station in 4 periods": ([made] * 4, [1] * 4),
-            "a station in 8 periods": ([made] * 8, [1] * 8),
-            "a station in 4 periods, whose features alternate": ([made, coloured] * 2, [1] * 4),
-            "an owner of 2 sales in the first of 4 periods, then 1 each": ([made] * 4, [2, 1, 1, 1]),
+            "a sale in one of any number of periods": ([release], [1]),
+            "a station in 4 periods": ([release] * 4, [1] * 4),
+            "a station in 8 periods": ([release] * 8, [1] * 8),
+            "a station in 4 periods, whose features alternate": ([release, coloured] * 2, [1] * 4),
+            "an owner of 2 sales in the first of 4 periods, then 1 each": ([release] * 4, [2, 1, 1, 1]),
         }
         for who, (releases, records) in rows.items():
             declared = float(
@@ -397,12 +388,12 @@ PARTS: dict[str, Callable[[Path], Iterator[str]]] = {
 def main() -> None:
     parser = real_files_parser(__doc__)
     parser.add_argument("--part", choices=PARTS, action="append", help="only these parts")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     start = time.process_time()
     print(f"Seed {SEED}; delta {DELTA:g}; change is told above log evidence {EXPLAINED:.3f}.")
-    for name in asked.part or PARTS:
+    for name in options.part or PARTS:
         print(f"\n{name}")
-        for line in PARTS[name](asked.folder):
+        for line in PARTS[name](options.folder):
             print(line, flush=True)
     print(f"The whole benchmark took {time.process_time() - start:,.0f} s of CPU time.")
 

@@ -9,10 +9,6 @@ the figure is the mean IoU with the non-private map of 2018, all of Greater Lond
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +18,7 @@ import numpy as np
 from dpgp_core.excursion import iou, ious
 from dpgp_core.noise import SimulationEntropy
 from hexcursion.errors import WorkflowError
-from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.model import Project
 from hexcursion.search.choice import Choice, tuning_of
 from hexcursion.search.optimise import search
@@ -37,7 +33,7 @@ PAPER, HIGH = 442_413.0, 700_000.0  # thresholds in pounds
 POINT, CELL = (0.25, 0.5, 1.0), (0.5, 1.0, 3.0)
 FOCUSES = ("all", "threshold")
 Row = tuple[float, bool, str]
-"""Epsilon, whether the counts of 2017 are used as public, and the focus."""
+"""Epsilon, whether the counts of 2017 are public, and the focus."""
 
 PARTS: dict[str, tuple[str, float, tuple[Row, ...]]] = {
     "counts": ("point", PAPER, tuple((e, True, f) for f in FOCUSES for e in POINT)),
@@ -53,9 +49,9 @@ def main() -> None:
         "--draws", type=int, default=60, help="simulated releases of each design (default 60)"
     )
     parser.add_argument("--part", choices=PARTS, action="append", help="only these parts of the table")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
-        base = real_settings(asked.folder).with_changes(
+        base = real_settings(options.folder).with_changes(
             mechanisms=("spectral-statistics",), priors=("car", "exponential")
         )
         plain = load_task(base, "region")
@@ -67,17 +63,18 @@ def main() -> None:
     )
     print("threshold  unit   counts  focus      epsilon  told   IoU    SD     s.e.   free   CPU s  design")
     start = time.process_time()
-    for part in asked.part or PARTS:
+    for part in options.part or PARTS:
         unit, threshold, rows = PARTS[part]
         project = replace(plain, settings=plain.settings.with_changes(unit=unit, threshold=threshold))
-        for line in _rows(project, rows, asked.draws):
+        for line in _rows(project, rows, options.draws):
             print(line, flush=True)
     print(
         f"Seed {SEED}; `told` is what the search on 2017 expected, IoU is with the non-private map of 2018, "
         "`free` the map of 2017."
     )
     print(
-        f"{asked.draws} simulated releases of each design; {time.process_time() - start:,.0f} s of CPU time."
+        f"{options.draws} simulated releases of each design; "
+        f"{time.process_time() - start:,.0f} s of CPU time."
     )
 
 
@@ -88,23 +85,23 @@ def _rows(project: Project, rows: tuple[Row, ...], draws: int) -> Iterator[str]:
     free = None
     for epsilon, counts, focus in rows:
         changes = {"epsilon": epsilon, "public_counts": counts, "focus": focus}
-        asked = replace(project, settings=project.settings.with_changes(**changes))
+        case = replace(project, settings=project.settings.with_changes(**changes))
         start = time.process_time()
-        found = search(replace(search_task(asked, None, free), frontier=()))
+        result = search(replace(search_task(case, None, free), frontier=()))
         spent = time.process_time() - start
-        free, model = found.unconstrained, found.model
-        truth = fit_baseline(asked, model).inside
-        chosen = found.chosen
-        choice = Choice(chosen.design, chosen.response, tuning_of(asked, asked.reference_kind, ""))
-        values = ious(released_sets(asked, choice, draws, SimulationEntropy(SEED)), truth)
+        free, model = result.unconstrained, result.model
+        truth = curators_map(case, model).inside
+        candidate = result.chosen
+        choice = Choice(candidate.design, candidate.response, tuning_of(case, case.reference_kind, ""))
+        values = ious(released_sets(case, choice, draws, SimulationEntropy(SEED)), truth)
         spread = float(values.std(ddof=1))
         yield (
             f"{settings.threshold:>9,.0f}  {settings.unit:5}  {'2017' if counts else '-':6}  {focus:9}  "
-            f"{epsilon:7.2f}  {chosen.utility.agreement:.3f}  {values.mean():.3f}  {spread:.3f}  "
-            f"{spread / np.sqrt(draws):.3f}  {iou(free_map(asked, model), truth):.3f}  {spent:5.1f}  "
-            f"clip {chosen.response.clip:g}, cutoff {chosen.design.cutoff:g}, "
-            f"range {getattr(chosen.design, 'lengthscale', 0.0) / 1000.0:.1f} km"
-            + "".join(f", {what} {end}" for what, end in found.on_edge)
+            f"{epsilon:7.2f}  {candidate.utility.agreement:.3f}  {values.mean():.3f}  {spread:.3f}  "
+            f"{spread / np.sqrt(draws):.3f}  {iou(free_map(case, model), truth):.3f}  {spent:5.1f}  "
+            f"clip {candidate.response.clip:g}, cutoff {candidate.design.cutoff:g}, "
+            f"range {getattr(candidate.design, 'lengthscale', 0.0) / 1000.0:.1f} km"
+            + "".join(f", {what} {end}" for what, end in result.on_edge)
         )
 
 

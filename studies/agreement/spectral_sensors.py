@@ -5,31 +5,27 @@ Command: `python -m studies.agreement.spectral_sensors [FOLDER]`.
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 Without reference data one fixed design is released. The threshold is the 60 % quantile of the values (10 ug/l
 for the wells), where the response is centred, with one standard deviation as clip bound. Printed are what is
-told beforehand, with the range of eight of ten simulated releases, and mean IoUs over simulated releases:
+expected beforehand, with the range of eight of ten simulated releases, and mean IoUs over simulated releases:
 with the program's own map without privacy (`own`); with the map of a scikit-learn Gaussian process on the
 logarithms of the same records (of 2,000 of them at most), its range held at eight spacings of the hexagons
 (`IoU`, with standard deviation and error); and with the same at a fitted range, which falls to one or two
-spacings at Jura and in London (`fitted`). CPU seconds are those of the search or of what takes its place.
+spacings at Jura and in London (`fitted`). CPU seconds are those of the search or of the fixed design.
 
 `--hidden` leaves out public places and epsilon 10.
 
-`--scale log` models the values by their logarithms, where they are modelled as they are otherwise.
+`--scale log` models logarithms in place of the values.
 
-`--oracle` asks what a search could reach at most: every design of a grid is judged by the map to be reached
-itself, which no release can do. The best one, and the same with its own cutoff, are judged again by releases
-that it was not chosen on; beside them stands the median of the grid.
+`--oracle` measures what a search could reach at most: it judges every design of a grid by the target map
+itself, which no release can do. The best design, and the same with its own cutoff, are judged again on other
+releases; the median of the grid is given for comparison.
 
-`--stops` asks whether surveys are stopped rightly, of other metals as well. The gain is the agreement beyond
-that of the same values exchanged among their places: foretold in the worlds by which a release is judged,
-found in further ones and on the survey itself, by as many exchanges as releases, each with its own noise. The
-wells' many records pass at every epsilon and are left out; places are public where that is said.
+`--stops` measures whether surveys are stopped rightly, of other metals as well. The gain is the agreement
+beyond that of the same values exchanged among their places: predicted in the worlds by which a release is
+judged, measured in further ones and on the survey itself, by as many exchanges as releases, each with its own
+noise. The wells' many records pass at every epsilon and are left out; places are public in marked rows.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import warnings
 from argparse import Namespace
@@ -71,8 +67,9 @@ from studies.london.study import released_sets
 from studies.material.real_files import real_files_parser
 
 SEED, EPSILONS = 155, (1.0, 3.0, 10.0)
-HELD = 8.0  # range of the map to be reached, in spacings of the hexagons
-LEAST, MOST = 0.5, 2_000  # values below are raised to it before logarithms; records of a map to be reached
+TARGET_RANGE = 8.0  # of the target map, in spacings of the hexagons
+# Values below are raised to this bound before logarithms; a target map is fitted to at most so many records.
+LEAST, MOST = 0.5, 2_000
 CLIPS = 0.5, 1.0, 2.0, 3.0  # of the oracle's grid, in standard deviations of the values
 RANGES = 0.05, 0.12, 0.25, 0.5  # in extents of the area
 SPREADS = 0.5, 1.0  # of the field, in standard deviations of the values
@@ -88,7 +85,7 @@ EDGE = 0.1  # share of the area: a world's map that covers less, or leaves less,
 class Survey:
     """One table: its file, value column, coordinate columns and system, its hexagons' resolution, its box.
 
-    `threshold` is the 60 % quantile of the values where none is named.
+    Without a `threshold` it is the 60 % quantile of the values.
     """
 
     title: str
@@ -135,7 +132,7 @@ OTHERS = tuple(
         (SURVEYS[1], "zinc", "Zn"),
     )
 )
-"""The other metals of the same samples: nothing was chosen on them."""
+"""The other metals of the same samples: no setting was chosen on them."""
 
 
 def main() -> None:
@@ -149,24 +146,24 @@ def main() -> None:
     parser.add_argument("--hidden", action="store_true", help="leave out public places and epsilon 10")
     parser.add_argument("--oracle", action="store_true", help="best of a grid of designs, truth known")
     parser.add_argument("--stops", action="store_true", help="whether surveys are stopped rightly")
-    asked = parser.parse_args()
-    if not (asked.folder / "sensors").is_dir():
+    options = parser.parse_args()
+    if not (options.folder / "sensors").is_dir():
         print("The sensor tables are not there: they are not shipped; name the folder that holds `sensors`.")
         return
-    if asked.stops:
-        _print_stops(asked)
+    if options.stops:
+        _print_stops(options)
         return
-    rows = _oracle_rows if asked.oracle else _rows
+    rows = _oracle_rows if options.oracle else _rows
     middle = (
         "median  own    best  "
-        if asked.oracle
+        if options.oracle
         else "told   80 % range  own    IoU    SD     s.e.   fitted  CPU s "
     )
     print(f"survey          n   cells  places   all    epsilon  {middle}  design")
-    for survey in (each for each in SURVEYS if asked.only in each.title):
-        for line in rows(survey, asked):
+    for survey in (each for each in SURVEYS if options.only in each.title):
+        for line in rows(survey, options):
             print(line, flush=True)
-    print(f"Seed {SEED}; {asked.draws} simulated releases of each design; `all`: everything painted.")
+    print(f"Seed {SEED}; {options.draws} simulated releases of each design; `all`: everything painted.")
 
 
 def survey_settings(
@@ -200,9 +197,11 @@ def survey_settings(
     )
 
 
-def _project(survey: Survey, asked: Namespace, places: bool, clip: float = 1.0) -> Project:
+def _project(survey: Survey, options: Namespace, places: bool, clip: float = 1.0) -> Project:
     return load_project(
-        survey_settings(survey, asked.folder, scale=asked.scale, focus=asked.focus, places=places, clip=clip)
+        survey_settings(
+            survey, options.folder, scale=options.scale, focus=options.focus, places=places, clip=clip
+        )
     )
 
 
@@ -223,58 +222,58 @@ def _head(survey: Survey, project: Project, truth: Bools) -> str:
     )
 
 
-def _rows(survey: Survey, asked: Namespace) -> Iterator[str]:
-    draws = asked.draws
-    for places in (False,) if asked.hidden else (False, True):
-        loaded = _project(survey, asked, places)
+def _rows(survey: Survey, options: Namespace) -> Iterator[str]:
+    draws = options.draws
+    for places in (False,) if options.hidden else (False, True):
+        loaded = _project(survey, options, places)
         truth, fitted = smooth_map(loaded), peer_map(loaded)
-        for epsilon in EPSILONS[: 2 if asked.hidden else None]:
-            made = _at(loaded, epsilon)
+        for epsilon in EPSILONS[: 2 if options.hidden else None]:
+            project = _at(loaded, epsilon)
             start = process_time()
-            tuned = tune(made, beside=())
+            tuned = tune(project, beside=())
             took = process_time() - start
             choice = tuned.choice
-            released = released_sets(made, choice, draws, SimulationEntropy(SEED))
-            values, own = ious(released, truth), fit_baseline(made, tuned.result.model).inside
-            spread, said = float(values.std(ddof=1)), choice.expected
-            told = float("nan") if said is None or said.agreement is None else said.agreement
+            released = released_sets(project, choice, draws, SimulationEntropy(SEED))
+            values, baseline = ious(released, truth), fit_baseline(project, tuned.result.model).inside
+            spread, expected = float(values.std(ddof=1)), choice.expected
+            agreement = float("nan") if expected is None or expected.agreement is None else expected.agreement
             yield (
-                f"{_head(survey, made, truth)}  {told:.3f}  {_range(said)}  "
-                f"{ious(released, own).mean():.3f}  {values.mean():.3f}  {spread:.3f}  "
+                f"{_head(survey, project, truth)}  {agreement:.3f}  {_range(expected)}  "
+                f"{ious(released, baseline).mean():.3f}  {values.mean():.3f}  {spread:.3f}  "
                 f"{spread / np.sqrt(draws):.3f}  {ious(released, fitted).mean():.3f}   {took:5.1f}  "
                 f"{_cut(choice.design)}, range {getattr(choice.design, 'lengthscale', 0.0):.0f} m"
             )
-            against = objections(said, choice.yardsticks)
+            against = objections(expected, choice.yardsticks)
             verdict = f"stopped, {' and '.join(against)}" if against else "may be released"
             yield f"    said beforehand: {verdict}."
 
 
-def _print_stops(asked: Namespace) -> None:
+def _print_stops(options: Namespace) -> None:
     print(f"A pass is wrong where the gain is below {LEAST_GAIN:g}, a stop where it reaches that (strict) or")
     print(f"{CLEAR:g} (lenient). High: the gain that one of ten simulated worlds exceeds, which decides.")
     print("survey                 epsilon  foretold   high  stopped  further worlds  survey: gain  wrong")
-    found: dict[bool, list[tuple[float, Floats, Bools]]] = {True: [], False: []}
-    told: dict[tuple[str, bool, float], tuple[Tuned, Floats, Bools]] = {}
+    outcomes: dict[bool, list[tuple[float, Floats, Bools]]] = {True: [], False: []}
+    tunings: dict[tuple[str, bool, float], tuple[Tuned, Floats, Bools]] = {}
     surveys = [(each, False) for each in (*SURVEYS[:3], *OTHERS)] + [(each, True) for each in SURVEYS[:3]]
     for (survey, public), epsilon in product(surveys, STOPS):
-        project = _at(_project(survey, asked, public), epsilon)
+        project = _at(_project(survey, options, public), epsilon)
         key = survey.file, public, epsilon
-        if key not in told:  # all metals of a table have the same public facts
+        if key not in tunings:  # all metals of a table have the same public facts
             tuned = tune(project, beside=())
-            told[key] = tuned, *_further(project, tuned)
-        tuned, gains, middle = told[key]
-        said, own = tuned.result.chosen.utility, _gain(project, tuned)
-        stopped = said.gain_high < LEAST_GAIN
-        found[stopped].append((own, gains, middle))
+            tunings[key] = tuned, *_further(project, tuned)
+        tuned, gains, middle = tunings[key]
+        utility, gain = tuned.result.chosen.utility, _gain(project, tuned)
+        stopped = utility.gain_high < LEAST_GAIN
+        outcomes[stopped].append((gain, gains, middle))
         print(
-            f"{survey.title + (', public' if public else ''):22} {epsilon:7g} {said.gain:9.3f} "
-            f"{said.gain_high:6.3f}  {'yes' if stopped else 'no':7} {gains.mean():15.3f} {own:13.3f}  "
-            f"{'yes' if (own >= LEAST_GAIN) == stopped else 'no'}",
+            f"{survey.title + (', public' if public else ''):22} {epsilon:7g} {utility.gain:9.3f} "
+            f"{utility.gain_high:6.3f}  {'yes' if stopped else 'no':7} {gains.mean():15.3f} {gain:13.3f}  "
+            f"{'yes' if (gain >= LEAST_GAIN) == stopped else 'no'}",
             flush=True,
         )
     for name, limit in (("Stops, strict", LEAST_GAIN), ("Stops, lenient", CLEAR), ("Passes", LEAST_GAIN)):
-        rows = found[stopped := name != "Passes"]
-        missed = sum((own >= limit) == stopped for own, _, _ in rows)
+        rows = outcomes[stopped := name != "Passes"]
+        missed = sum((gain >= limit) == stopped for gain, _, _ in rows)
         worlds = np.mean([((gains >= limit) == stopped).mean() for _, gains, _ in rows])
         inner = np.mean([((gains[middle] >= limit) == stopped).mean() for _, gains, middle in rows])
         print(f"{name}: wrong on {missed} of {len(rows)} surveys and in {worlds:.2f} of the further worlds,")
@@ -282,29 +281,30 @@ def _print_stops(asked: Namespace) -> None:
 
 
 def _further(project: Project, tuned: Tuned) -> tuple[Floats, Bools]:
-    """Gains in worlds beyond those by which a release is judged, where their map has two sides, and in which
-    of these it covers from `EDGE` of the area to all but as much.
+    """Gains in worlds beyond those by which a release is judged, if their map has two sides.
+
+    The second array marks those in which it covers between `EDGE` and all but `EDGE` of the area.
     """
-    facts, chosen, made = public_facts(project), tuned.result.chosen, []
-    known = project.private.placed.index if project.settings.places_public else None
+    facts, scored, rows = public_facts(project), tuned.result.chosen, []
+    index = project.private.placed.index if project.settings.places_public else None
     for number in range(JUDGED_WORLDS, JUDGED_WORLDS + FURTHER):
         placed = simulate_reference(
-            project.settings, project.lattice, project.response, facts.n, known, number
+            project.settings, project.lattice, project.response, facts.n, index, number
         )
         world, control = (
-            project_scene(project, facts, each, chosen.response).world for each in (placed, shuffled(placed))
+            project_scene(project, facts, each, scored.response).world for each in (placed, shuffled(placed))
         )
         truth = baseline_set(world, tuned.result.model)
-        scene = Scene(chosen.response, world.aiming_at(truth), controls=(control,))
-        made += [(gain, abs(truth.mean() - 0.5) <= 0.5 - EDGE) for gain in scene.gains(chosen.design)]
-    return np.array([gain for gain, _ in made]), np.array([middle for _, middle in made], dtype=bool)
+        scene = Scene(scored.response, world.aiming_at(truth), controls=(control,))
+        rows += [(gain, abs(truth.mean() - 0.5) <= 0.5 - EDGE) for gain in scene.gains(scored.design)]
+    return np.array([gain for gain, _ in rows]), np.array([middle for _, middle in rows], dtype=bool)
 
 
 def _gain(project: Project, tuned: Tuned) -> float:
     """The gain of simulated releases of a survey over as many of its values exchanged anew each time."""
     truth, placed = fit_baseline(project, tuned.result.model).inside, project.private.placed
     choice = _choice(project, tuned.choice.design, project.response)
-    own = ious(released_sets(project, choice, GAINED, SimulationEntropy(SEED)), truth).mean()
+    agreement = ious(released_sets(project, choice, GAINED, SimulationEntropy(SEED)), truth).mean()
     mixed = []
     for number in range(GAINED):
         order = np.random.default_rng(SEED + number).permutation(placed.value.size)
@@ -312,35 +312,36 @@ def _gain(project: Project, tuned: Tuned) -> float:
         other = replace(project, private=private)
         sets = released_sets(other, choice, 1, SimulationEntropy(SEED + 1 + number))
         mixed.append(ious(sets, truth).mean())
-    return float(own - np.mean(mixed))
+    return float(agreement - np.mean(mixed))
 
 
-def _range(said: Expected | None) -> str:
-    """Between which agreements eight of ten simulated releases lie, where that is told."""
-    low, high = getattr(said, "low", None), getattr(said, "high", None)
+def _range(expected: Expected | None) -> str:
+    """The stated range of agreement of eight of ten simulated releases, if any."""
+    low, high = getattr(expected, "low", None), getattr(expected, "high", None)
     return f"{low:.2f} to {high:.2f}" if low is not None and high is not None else "-" * 12
 
 
-def _oracle_rows(survey: Survey, asked: Namespace) -> Iterator[str]:
+def _oracle_rows(survey: Survey, options: Namespace) -> Iterator[str]:
     for places in (False, True):
-        loaded = [_project(survey, asked, places, clip) for clip in CLIPS]
+        loaded = [_project(survey, options, places, clip) for clip in CLIPS]
         truth = smooth_map(loaded[0])
         for epsilon in EPSILONS:
-            made = [_at(project, epsilon) for project in loaded]
+            projects = [_at(project, epsilon) for project in loaded]
             grid = [
                 (project, design)
-                for project, clip in zip(made, CLIPS, strict=True)
+                for project, clip in zip(projects, CLIPS, strict=True)
                 for design in _designs(project, clip)
             ]
             values = [_judged(*each, truth, GLANCE, SEED + 1) for each in grid]
             order = sorted(range(len(grid)), key=values.__getitem__)
             best = grid[order[-1]]
-            own = grid[next(k for k in reversed(order) if _chooses(grid[k][1]))]
-            again = [_judged(*each, truth, asked.draws, SEED) for each in (own, best)]
-            told = "  ".join(f"{value:.3f}" for value in again)
+            own_cutoff = grid[next(k for k in reversed(order) if _chooses(grid[k][1]))]
+            again = [_judged(*each, truth, options.draws, SEED) for each in (own_cutoff, best)]
+            figures = "  ".join(f"{value:.3f}" for value in again)
             yield (
-                f"{_head(survey, made[0], truth)}  {np.median(values):.3f}   {told}   {_cut(best[1])}, "
-                f"clip bound {best[0].response.clip:g}, range {getattr(best[1], 'lengthscale', 0.0):.0f} m"
+                f"{_head(survey, projects[0], truth)}  {np.median(values):.3f}   {figures}   "
+                f"{_cut(best[1])}, clip bound {best[0].response.clip:g}, "
+                f"range {getattr(best[1], 'lengthscale', 0.0):.0f} m"
             )
 
 
@@ -370,7 +371,7 @@ def _cut(design: Design) -> str:
 
 
 def peer_map(project: Project) -> Bools:
-    """(N,) where scikit-learn's Gaussian process on the records lies above the threshold, range fitted."""
+    """(N,) where scikit-learn's Gaussian process on the records is above the threshold, range fitted."""
     extent = float(np.ptp(project.lattice.domain_centres, axis=0).max())
     value = project.private.placed.value
     covariance = Matern(extent / 8.0, (extent / 100.0, extent), nu=1.5)
@@ -378,16 +379,16 @@ def peer_map(project: Project) -> Bools:
 
 
 def smooth_map(project: Project) -> Bools:
-    """(N,) the same on logarithms about their median, of exponential covariance, its range held at `HELD`."""
+    """(N,) the same on logarithms about their median, of exponential covariance, at `TARGET_RANGE`."""
     value = np.log(np.maximum(project.private.placed.value, LEAST))
-    covariance = Matern(HELD * project.lattice.spacing, "fixed", nu=0.5)
+    covariance = Matern(TARGET_RANGE * project.lattice.spacing, "fixed", nu=0.5)
     return _above(project, covariance, value, np.log(project.settings.threshold), float(np.median(value)))
 
 
 def _above(project: Project, covariance: Matern, value: np.ndarray, threshold: float, mean: float) -> Bools:
     index, centres = project.private.placed.index, project.lattice.domain_centres
-    some = np.random.default_rng(SEED).permutation(index.size)[:MOST]
-    index, value = index[some], value[some]
+    sample = np.random.default_rng(SEED).permutation(index.size)[:MOST]
+    index, value = index[sample], value[sample]
     kernel = ConstantKernel(1.0) * covariance + WhiteKernel(0.3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -7,10 +7,6 @@ both, read with the better of three ranges each. Agreement (IoU) with the true s
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import numpy as np
 from scipy.spatial import cKDTree
 
@@ -32,7 +28,7 @@ def main() -> None:
     apart = np.sum((centres[:, None] - centres[None]) ** 2, axis=2)
     root = np.linalg.cholesky(np.exp(-apart / 18.0) + 1e-8 * np.eye(lattice.size))
     reach = float(np.abs(centres).max())
-    found: dict[tuple[float, float, str, float], list[float]] = {}
+    agreements: dict[tuple[float, float, str, float], list[float]] = {}
 
     def cell_of(places: np.ndarray) -> np.ndarray:
         distance, cell = tree.query(places)
@@ -45,22 +41,24 @@ def main() -> None:
         cells = cell_of(places)
         values = np.clip(field[cells] + 0.3 * generator.normal(size=cells.size), -1.0, 1.0)
         for deviation in DEVIATIONS:
-            moved = places + deviation * generator.normal(size=places.shape)
-            likeliest = cell_of(moved)
-            kept = likeliest >= 0
-            shares = np.zeros((int(kept.sum()), lattice.size))
+            readings_at = places + deviation * generator.normal(size=places.shape)
+            likeliest = cell_of(readings_at)
+            in_domain = likeliest >= 0
+            shares = np.zeros((int(in_domain.sum()), lattice.size))
             for _ in range(DRAWS):
-                drawn = cell_of(moved[kept] + deviation * generator.normal(size=(len(shares), 2)))
-                inside = np.flatnonzero(drawn >= 0)
-                shares[inside, drawn[inside]] += 1.0
+                cells_drawn = cell_of(
+                    readings_at[in_domain] + deviation * generator.normal(size=(len(shares), 2))
+                )
+                inside = np.flatnonzero(cells_drawn >= 0)
+                shares[inside, cells_drawn[inside]] += 1.0
             shares /= shares.sum(axis=1, keepdims=True)
             count = lattice.size
             totals = {
                 "likeliest": (
-                    np.bincount(likeliest[kept], values[kept], count),
-                    np.bincount(likeliest[kept], minlength=count).astype(float),
+                    np.bincount(likeliest[in_domain], values[in_domain], count),
+                    np.bincount(likeliest[in_domain], minlength=count).astype(float),
                 ),
-                "shared": (values[kept] @ shares, shares.sum(axis=0)),
+                "shared": (values[in_domain] @ shares, shares.sum(axis=0)),
                 "exact places": (
                     np.bincount(cells, values, count),
                     np.bincount(cells, minlength=count).astype(float),
@@ -71,20 +69,20 @@ def main() -> None:
                 noise = scale * generator.normal(size=(2, count))
                 for way, (sums, counts) in totals.items():
                     n = len(shares) if way != "exact places" else cells.size
-                    told = NoisyStatistics(sums + noise[0], counts + noise[1], scale, n)
+                    statistics = NoisyStatistics(sums + noise[0], counts + noise[1], scale, n)
                     for cells_long in RANGES:
                         prior = make_prior("exponential", lattice, cells_long * SPACING)
-                        inside_set = noise_aware_posterior(told, prior, 1.5, 0.5).mean > LEVEL
+                        inside_set = noise_aware_posterior(statistics, prior, 1.5, 0.5).mean > LEVEL
                         truth = field > LEVEL
                         agreement = (inside_set & truth).sum() / max((inside_set | truth).sum(), 1)
-                        found.setdefault((deviation, epsilon, way, cells_long), []).append(agreement)
+                        agreements.setdefault((deviation, epsilon, way, cells_long), []).append(agreement)
     print(
         "noise in hexagons  epsilon  " + "  ".join(f"{way:>12}" for way in WAYS) + "  shared less likeliest"
     )
     for deviation in DEVIATIONS:
         for epsilon in EPSILONS:
             best = {
-                way: max((found[deviation, epsilon, way, each] for each in RANGES), key=np.mean)
+                way: max((agreements[deviation, epsilon, way, length] for length in RANGES), key=np.mean)
                 for way in WAYS
             }
             gap = np.array(best["shared"]) - np.array(best["likeliest"])

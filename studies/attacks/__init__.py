@@ -1,1 +1,1 @@
-"""Attacks: the paper's membership attack and the attack on designs, beside the proved bounds."""
+"""Attacks: the paper's membership attack and the attack on designs, with the proved bounds."""

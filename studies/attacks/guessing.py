@@ -1,9 +1,9 @@
-"""The reconstruction attack: who knows all records but one guesses its place and value from a release.
+"""The reconstruction attack: guess the place and value of one record from a release and all other records.
 
-The adversary knows the mechanism, the other records, and how likely each candidate is for the last one. The
-best guess is then the one that most probably counts as right given the release (Bayes), and no proof of
-privacy may be beaten by it: `success_bound` turns the cost of a release into the largest share of guesses
-that can be right (reconstruction robustness: Balle, Cherubin, Hayes 2022; Hayes, Mahloujifar, Balle 2023).
+The adversary knows the mechanism, the other records, and the probability of each candidate for the last one.
+The best guess is the one that is most probably right given the release (Bayes). `success_bound` turns the
+cost of a release into the largest possible share of right guesses (reconstruction robustness: Balle,
+Cherubin, Hayes 2022; Hayes, Mahloujifar, Balle 2023).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from dpgp_core.priors.lattice import Prior
 from dpgp_core.releasing import PublicFacts
 
 Sampler = Callable[[int, int], Floats]
-"""(candidate, releases) -> (releases, L, d): what an attacker sees of releases with that last record."""
+"""(candidate, releases) -> (releases, L, d): the attacker's view of releases with that last record."""
 
 EPSILONS = tuple(float(value) for value in np.geomspace(0.02, 30.0, 20))
-"""Where a profile delta(epsilon) is asked for a bound; every one alone gives a valid bound."""
+"""Points of the profile delta(epsilon) that give a bound; each is valid alone."""
 
 STEPS = 60  # halvings of a bracket of probabilities
 _UP = 1.0 + 2.0**-40
@@ -43,7 +43,7 @@ _UP = 1.0 + 2.0**-40
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What the last record may be, all alike likely, and which guesses count as right."""
+    """Equally likely values of the last record, and the guesses that count as right."""
 
     cells: Ints  # (m,) positions in the domain
     responses: Floats  # (m,) clipped responses, in [-1, 1]
@@ -69,7 +69,7 @@ class Candidates:
 
         A guessed response may be off by `tolerance`, response units; `place` and `value` say whether cell and
         response must be guessed. Guesses are the candidates and, where they may be off, responses between
-        candidates: one a tolerance above each is right of as many as any guess can be.
+        candidates: a guess one tolerance above a candidate is right for as many as any guess can be.
         """
         at, y = np.asarray(cells, dtype=np.int64), np.asarray(responses, dtype=np.float64)
         off = non_negative("tolerance", tolerance)
@@ -116,11 +116,11 @@ class Laws:
             square = np.sum(weighted * self.means, axis=1)
             return np.asarray(total @ weighted.T - 0.5 * paths * square)
         inverse, half = self._white
-        found = np.empty((seen.shape[0], self.means.shape[0]))
+        log_densities = np.empty((seen.shape[0], self.means.shape[0]))
         for number, mean in enumerate(self.means):
             white = (seen - mean) @ inverse[number].T
-            found[:, number] = -0.5 * np.square(white).sum(axis=(1, 2)) - seen.shape[1] * half[number]
-        return found
+            log_densities[:, number] = -0.5 * np.square(white).sum(axis=(1, 2)) - seen.shape[1] * half[number]
+        return log_densities
 
     def draw(self, candidate: int, releases: int, paths: int, entropy: Entropy) -> Floats:
         """(releases, paths, d) releases whose last record is that candidate."""
@@ -141,7 +141,7 @@ class Laws:
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """What an attack reached: `hits` right guesses of `trials`, beside chance and the proved bound."""
+    """Result of an attack: `hits` right guesses of `trials`, with chance and the proved bound."""
 
     hits: int
     trials: int
@@ -183,15 +183,15 @@ def attack_releases(
     trials: int = 20_000,
     confidence: float = 0.99,
 ) -> Reconstruction:
-    """Draw the truth, release it, guess, count: no success above the bound is honest.
+    """Draw the truth, release it, guess and count.
 
-    The adversary reckons with `laws`; `sampler` releases, and may be another program than the one that was
-    proved. `bound` is the largest proved share of right guesses, `entropy` that of the truths.
+    The adversary assumes `laws`; `sampler` releases, and may be another program than the proved one. `bound`
+    is the largest proved share of right guesses, `entropy` draws the truths.
     """
     trials = whole("trials", trials)
-    drawn = np.minimum((entropy.uniform(trials) * candidates.size).astype(np.int64), candidates.size - 1)
+    truths = np.minimum((entropy.uniform(trials) * candidates.size).astype(np.int64), candidates.size - 1)
     hits = 0
-    for truth, count in enumerate(np.bincount(drawn, minlength=candidates.size)):
+    for truth, count in enumerate(np.bincount(truths, minlength=candidates.size)):
         if count:
             guess, _ = best_guesses(candidates, laws.log_likelihoods(sampler(truth, int(count))))
             hits += int(candidates.right[guess, truth].sum())
@@ -206,14 +206,14 @@ def optimal_success(
     The mean over drawn releases of the probability that the best guess is right: no attack does better, and
     it scatters less than hits.
     """
-    each = -(-whole("draws", draws) // candidates.size)
-    found = np.concatenate(
+    per_candidate = -(-whole("draws", draws) // candidates.size)
+    successes = np.concatenate(
         [
-            best_guesses(candidates, laws.log_likelihoods(laws.draw(truth, each, paths, entropy)))[1]
+            best_guesses(candidates, laws.log_likelihoods(laws.draw(truth, per_candidate, paths, entropy)))[1]
             for truth in range(candidates.size)
         ]
     )
-    return float(found.mean()), float(found.std(ddof=1) / math.sqrt(found.size))
+    return float(successes.mean()), float(successes.std(ddof=1) / math.sqrt(successes.size))
 
 
 def laws_of(
@@ -221,23 +221,23 @@ def laws_of(
 ) -> Laws:
     """The exact laws of what `questions.seen` shows at the candidates' cells.
 
-    `core` holds all records but the last, in few cells where the law of paths is asked for; None for none.
+    `core` holds all records but the last, in few cells for the law of paths; None for no records.
     Raises InvalidValue if the mechanism knows no law: learn one from shadow releases.
     """
     data = [with_record(core, candidates, number) for number in range(candidates.size)]
     sums = [questions.mean_and_noise(design, facts, records, candidates.places) for records in data]
     if sums[0] is not None:
-        return Laws(np.array([found[0] for found in sums if found is not None]), np.square(sums[0][1]))
+        return Laws(np.array([pair[0] for pair in sums if pair is not None]), np.square(sums[0][1]))
     name, lengthscale = getattr(design, "prior", ""), getattr(design, "lengthscale", 0.0)
     prior: Prior = facts.prior(name, lengthscale)
     cells = np.union1d(candidates.cells, [] if core is None else core.index).astype(np.int64)
-    covariance, seen = among(prior, cells), np.searchsorted(cells, candidates.places)
+    covariance, positions = among(prior, cells), np.searchsorted(cells, candidates.places)
     laws = []
     for records in data:
         count, pull = np.zeros(cells.size), np.zeros(cells.size)
         at = np.searchsorted(cells, records.index)
         count[at], pull[at] = records.count, records.count * records.mean
-        law = questions.law(design, covariance, count, pull, [int(place) for place in seen])
+        law = questions.law(design, covariance, count, pull, [int(place) for place in positions])
         if law is None:
             raise InvalidValue(f"No law of {design.mechanism} is known: learn one from shadow releases.")
         laws.append(law)
@@ -260,7 +260,7 @@ def success_bound(cost: Cost, chance: float, candidates: int | None = None) -> f
 
     The cost's neighbours must cover every pair of candidates, so "add-or-remove" counts as the exchange that
     two of its steps make. `chance`, in (0, 1], is the success of the best guess without the release.
-    The bound is lower for few `candidates`, where their number is known: few laws lie nearer to a centre.
+    A known small number of `candidates` lowers the bound: few laws are nearer to a centre.
 
     For a fixed law Q of the release, a guess is right with probability at most `chance` under Q, whatever the
     truth; a bound B, concave, on the probability under a candidate's law of what has probability q under Q is
@@ -273,23 +273,23 @@ def success_bound(cost: Cost, chance: float, candidates: int | None = None) -> f
     if not 0.0 < chance <= 1.0:
         raise InvalidValue(f"chance must lie in (0, 1], got {chance!r}.")
     mu = cost.exchange_mu if cost.neighbours == "add-or-remove" else cost.gaussian_mu
-    found = [1.0]
+    bounds = [1.0]
     if mu is not None:
-        found.append(gaussian_success(mu * jung(candidates), chance) + cost.distance)
+        bounds.append(gaussian_success(mu * jung(candidates), chance) + cost.distance)
     if cost.neighbours == "add-or-remove":
         if cost.gaussian_mu is not None:  # the law without the record is a centre
-            found.append(gaussian_success(cost.gaussian_mu, chance) + cost.distance)
-        return min(1.0, min(found) * _UP)
+            bounds.append(gaussian_success(cost.gaussian_mu, chance) + cost.distance)
+        return min(1.0, min(bounds) * _UP)
     if mu is None:
-        found.append(renyi_success(cost.curve, chance) + cost.distance)
+        bounds.append(renyi_success(cost.curve, chance) + cost.distance)
         for epsilon in EPSILONS:
             lost, odds = delta(cost, epsilon), math.exp(epsilon)
-            found += [odds * chance + lost, 1.0 - (1.0 - chance - lost) / odds]
-    return min(1.0, min(found) * _UP)
+            bounds += [odds * chance + lost, 1.0 - (1.0 - chance - lost) / odds]
+    return min(1.0, min(bounds) * _UP)
 
 
 def jung(candidates: int | None = None) -> float:
-    """Largest radius of the smallest ball around so many points no two of which are more than 1 apart.
+    """Largest radius of the smallest ball around points of which no two are more than 1 apart.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def jung(candidates: int | None = None) -> float:
 
 
 def gaussian_success(mu: float, chance: float) -> float:
-    """Phi(Phi^-1(chance) + mu): the largest probability of what has probability `chance`, mu away.
+    """Phi(Phi^-1(chance) + mu): the largest probability, mu away, of an event of probability `chance`.
 
     Examples
     --------
@@ -316,10 +316,10 @@ def gaussian_success(mu: float, chance: float) -> float:
 def renyi_success(curve: RdpCurve, chance: float) -> float:
     """The largest p with p^a chance^(1-a) + (1-p)^a (1-chance)^(1-a) <= e^((a-1) eps(a)) for every order a.
 
-    The Renyi divergence between what is right and what is not can be no larger than that of the releases.
+    The Renyi divergence between right and wrong guesses is at most that of the releases.
     """
-    known = np.isfinite(curve.values)
-    orders, most = ORDERS[known], (ORDERS[known] - 1.0) * curve.values[known]
+    finite = np.isfinite(curve.values)
+    orders, limit = ORDERS[finite], (ORDERS[finite] - 1.0) * curve.values[finite]
     if orders.size == 0 or chance >= 1.0:
         return 1.0
     low, high = np.full(orders.size, chance), np.ones(orders.size)
@@ -328,6 +328,6 @@ def renyi_success(curve: RdpCurve, chance: float) -> float:
         with np.errstate(divide="ignore"):
             right = orders * np.log(middle) + (1.0 - orders) * math.log(chance)
             wrong = orders * np.log1p(-middle) + (1.0 - orders) * math.log1p(-chance)
-        inside = np.logaddexp(right, wrong) <= most
+        inside = np.logaddexp(right, wrong) <= limit
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return float(high.min())

@@ -44,7 +44,7 @@ COVARIATES: tuple[Covariates, ...] = ("halves", "uniform")
 
 @dataclass(frozen=True)
 class MembershipSettings:
-    """Study A. The kernel is exponential with lengthscale 1 on [0, 1], the target stands at the jump.
+    """Study A. The kernel is exponential with lengthscale 1 on [0, 1], and the target is at the jump.
 
     Parameters
     ----------
@@ -95,13 +95,13 @@ class MembershipSettings:
 
     @property
     def delta(self) -> float:
-        """The paper's n^-1.1; large for n = 10, and so said in the tables."""
+        """The paper's n^-1.1; large for n = 10, as the tables state."""
         return float(self.n**-1.1)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One attack: scores on fresh releases of members and others, and what the threshold test proves.
+    """One attack: scores on fresh releases of members and others, and the bound of its threshold test.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def run(settings: MembershipSettings, report: Report | None = None) -> StudyResu
 
 
 def proved_epsilon(settings: MembershipSettings, ridge: float, scale: float, paths: int) -> float:
-    """Upper bound on epsilon: Theorem 3.1 with Lemma B.7 and the exact covariance term; inf if there is none.
+    """Upper bound on epsilon: Theorem 3.1 with Lemma B.7 and the exact covariance term, or inf.
 
     On [0, 1] with lengthscale 1 the kernel never falls below exp(-1).
     """
@@ -191,17 +191,17 @@ def attack(
     scale
         of the released paths
     paths
-        per release; 0 releases the posterior moments themselves, what infinitely many paths converge to
+        per release; 0 releases the posterior moments, the limit of infinitely many paths
     delta
         at which the lower bound on epsilon is taken
     """
     return _judged({key: _statistics(*value, scale, paths, entropy) for key, value in moments.items()}, delta)
 
 
-def _judged(seen: dict[tuple[Role, bool], Statistics], delta: float) -> tuple[Outcome, Outcome]:
-    learned = Attack.learn(seen["shadow", True], seen["shadow", False])
-    shadow_in, shadow_out = (learned.score(seen["shadow", member]) for member in (True, False))
-    fresh_in, fresh_out = (learned.score(seen["fresh", member]) for member in (True, False))
+def _judged(statistics: dict[tuple[Role, bool], Statistics], delta: float) -> tuple[Outcome, Outcome]:
+    learned = Attack.learn(statistics["shadow", True], statistics["shadow", False])
+    shadow_in, shadow_out = (learned.score(statistics["shadow", member]) for member in (True, False))
+    fresh_in, fresh_out = (learned.score(statistics["fresh", member]) for member in (True, False))
     return (
         _outcome(shadow_in.mean_only, shadow_out.mean_only, fresh_in.mean_only, fresh_out.mean_only, delta),
         _outcome(shadow_in.combined, shadow_out.combined, fresh_in.combined, fresh_out.combined, delta),
@@ -230,8 +230,8 @@ def _statistics(mean: Floats, variance: Floats, scale: float, paths: int, entrop
 
 def _datasets(settings: MembershipSettings, member: bool, entropy: Entropy) -> tuple[Floats, Floats]:
     """(sets, n) covariates and labels; a member set holds the target 0.5 in place of one record."""
-    others = settings.n - int(member)
-    x = entropy.uniform((settings.sets, others))
+    others_count = settings.n - int(member)
+    x = entropy.uniform((settings.sets, others_count))
     if settings.covariates == "halves":
         left = settings.n // 2
         x[:, :left] *= 0.5
@@ -264,8 +264,8 @@ def _example(settings: MembershipSettings, tell: Report) -> tuple[StudyTable, St
     for step, covariates in enumerate(COVARIATES):
         runs = []
         for repeat in range(settings.repeats):
-            done = (step + repeat / settings.repeats) / len(COVARIATES)
-            tell(0.02 + 0.43 * done, f"The published example, covariates: {covariates}")
+            fraction = (step + repeat / settings.repeats) / len(COVARIATES)
+            tell(0.02 + 0.43 * fraction, f"The published example, covariates: {covariates}")
             entropy = SimulationEntropy(settings.seed + 1 + repeat)
             worlds = Worlds(replace(settings, covariates=covariates, label_noise=0.0), entropy)
             runs.append(attack(worlds.moments(0.1), 0.5, 3, settings.delta, entropy))
@@ -300,14 +300,16 @@ def _example(settings: MembershipSettings, tell: Report) -> tuple[StudyTable, St
 
 
 def _same_draws(settings: MembershipSettings) -> list[tuple[str | float, ...]]:
-    """Our attack on the releases the published code made at its seed 0: what differs is the fitting alone."""
-    drawn = published_draws(SimulationEntropy(PUBLISHED_SEED), settings.sets, 3)
-    seen = {}
-    for key, (x, labels, normal) in drawn.items():
+    """Our attack on the releases of the published code at its seed 0: only the fitting differs."""
+    releases = published_draws(SimulationEntropy(PUBLISHED_SEED), settings.sets, 3)
+    statistics = {}
+    for key, (x, labels, normal) in releases.items():
         mean, variance = _moments(x, labels, 0.1)
-        seen[key] = Statistics.of(mean[:, None] + 0.5 * np.sqrt(variance)[:, None] * normal)
+        statistics[key] = Statistics.of(mean[:, None] + 0.5 * np.sqrt(variance)[:, None] * normal)
     rows: list[tuple[str | float, ...]] = []
-    for outcome, (statistic, published) in zip(_judged(seen, settings.delta), PUBLISHED.items(), strict=True):
+    for outcome, (statistic, published) in zip(
+        _judged(statistics, settings.delta), PUBLISHED.items(), strict=True
+    ):
         rows += [
             (
                 "halves, the published draws", statistic, figure, rounded(ours), "one seed", "one seed",
@@ -319,7 +321,7 @@ def _same_draws(settings: MembershipSettings) -> list[tuple[str | float, ...]]:
 
 
 def _held_against(published: float, ours: Floats) -> tuple[str | float, ...]:
-    """Mean, SD, standard error, extremes, the published figure, the difference, and where that one lies.
+    """Mean, SD, standard error, extremes, the published figure, the difference, and its side.
 
     Inside means inside the 95 % prediction interval of one more seed (Student).
     """
@@ -344,8 +346,8 @@ def _sweep(settings: MembershipSettings, worlds: Worlds, entropy: Entropy, tell:
     for step, ridge in enumerate(settings.ridges):
         moments = worlds.moments(ridge)
         for part, scale in enumerate(settings.scales):
-            done = (step + part / len(settings.scales)) / len(settings.ridges)
-            tell(0.45 + 0.4 * done, f"Ridge {ridge:g}, scale {scale:g}")
+            fraction = (step + part / len(settings.scales)) / len(settings.ridges)
+            tell(0.45 + 0.4 * fraction, f"Ridge {ridge:g}, scale {scale:g}")
             outcome = attack(moments, scale, 1, settings.delta, entropy)[1]
             rows.append(
                 (
@@ -369,21 +371,21 @@ def _sweep(settings: MembershipSettings, worlds: Worlds, entropy: Entropy, tell:
 def _composition(settings: MembershipSettings, worlds: Worlds, entropy: Entropy, tell: Report) -> StudyTable:
     ridge, scale = 1.0, 2.0
     moments, rows = worlds.moments(ridge), []
-    one = proved_epsilon(settings, ridge, scale, 1)
+    single = proved_epsilon(settings, ridge, scale, 1)
     for step, paths in enumerate(settings.paths):
         tell(0.85 + 0.15 * step / len(settings.paths), f"{paths or 'infinitely many'} paths")
-        mean_only, both = attack(moments, scale, paths, settings.delta, entropy)
+        mean_only, combined = attack(moments, scale, paths, settings.delta, entropy)
         bound = proved_epsilon(settings, ridge, scale, paths) if paths else math.inf
         rows.append(
             (
                 str(paths) if paths else "inf",
                 rounded(mean_only.auc),
-                rounded(both.auc),
-                rounded(both.rates[0] - 0.01),
-                rounded(both.rates[2] - 0.10),
-                rounded(both.lower),
+                rounded(combined.auc),
+                rounded(combined.rates[0] - 0.01),
+                rounded(combined.rates[2] - 0.10),
+                rounded(combined.lower),
                 rounded(bound),
-                rounded(paths * one) if paths else math.inf,
+                rounded(paths * single) if paths else math.inf,
             )
         )
     return StudyTable(

@@ -1,4 +1,4 @@
-"""Study F: who knows all records but one guesses that one's place and value, beside the proved bound."""
+"""Study F: an attacker who knows all records but one guesses its place and value, below the proved bound."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NOTES = (
     "mu alone is the known one, Phi(Phi^-1(chance) + mu); it exists for Gaussian mechanisms.",
 )
 VALUES = 21  # equally spaced candidates for a value in [-1, 1]; a guess may be one step off
-BROKEN_AT = 4.0  # epsilon at which samplers are broken on purpose
+BROKEN_AT = 4.0  # epsilon of the samplers that are broken on purpose
 MOST_PLACES = 40  # candidates of a place, spread over the domain
 DRAWS = 2_000  # releases from which the best possible success is computed, and shadow releases to learn from
 
@@ -92,7 +92,7 @@ class ReconstructionSettings:
 
 @dataclass(frozen=True)
 class _Case:
-    """One attacked program: the proved design and the one that its sampler really runs."""
+    """One attacked program: the proved design and the design that its sampler runs."""
 
     title: str
     epsilon: float
@@ -111,9 +111,9 @@ def run(settings: ReconstructionSettings, report: Report | None = None) -> Study
     for step, case in enumerate(cases):
         tell(step / len(cases), f"{case.title}, epsilon {case.epsilon:g}: drawing and guessing")
         rows += [
-            _row(settings, facts, case, *asked, entropy)
-            for asked in _asked(facts)
-            if not case.learned or asked[1].size == 2
+            _row(settings, facts, case, *question, entropy)
+            for question in _questions(facts)
+            if not case.learned or question[1].size == 2
         ]
     return StudyResult(
         "reconstruction",
@@ -141,7 +141,7 @@ def reconstruct_choice(
     Returns
     -------
     StudyResult or None
-        None where what is released is no sum with independent noise: `audit_choice` attacks paths.
+        None unless the release is a sum with independent noise: `audit_choice` attacks paths.
 
     Raises
     ------
@@ -150,17 +150,17 @@ def reconstruct_choice(
     """
     tell, clock, design = report or quiet, Stopwatch(), choice.design
     facts = choice.facts(project)
-    one = CollapsedRecords.from_records([0], [1.0])
-    if questions.mean_and_noise(design, facts, one, [0]) is None:
+    record = CollapsedRecords.from_records([0], [1.0])
+    if questions.mean_and_noise(design, facts, record, [0]) is None:
         return None
     settings = ReconstructionSettings(
         n=facts.n, delta=project.delta, trials=trials, exact_trials=trials, seed=seed, preset="own design"
     )
     case = _Case("your design", project.settings.epsilon, design, design)
-    asked, entropy, rows = list(_asked(facts)), SimulationEntropy(seed), []
-    for step, (said, candidates) in enumerate(asked):
-        tell(step / len(asked), f"Guessing the last record: {said}")
-        rows.append(_row(settings, facts, case, said, candidates, entropy))
+    guesses, entropy, rows = list(_questions(facts)), SimulationEntropy(seed), []
+    for step, (title, candidates) in enumerate(guesses):
+        tell(step / len(guesses), f"Guessing the last record: {title}")
+        rows.append(_row(settings, facts, case, title, candidates, entropy))
     return StudyResult(
         "reconstruction",
         "own design",
@@ -201,10 +201,10 @@ def _solved(design: Design, facts: PublicFacts, epsilon: float, delta: float) ->
     return made
 
 
-def _asked(facts: PublicFacts) -> Iterator[tuple[str, Candidates]]:
-    """What is guessed: yes or no, a value, a place, or both; a known place is the middle of the domain.
+def _questions(facts: PublicFacts) -> Iterator[tuple[str, Candidates]]:
+    """Guesses: yes or no, a value, a place, or both; a known place is the middle of the domain.
 
-    Only what the release hides: not the place where places are public, no value where records are counted.
+    Public places and the values of counted records are not guessed, since the release does not hide them.
     """
     cells = np.unique(np.linspace(0, facts.lattice.size - 1, MOST_PLACES).astype(np.int64))
     size, valued = cells.size, facts.law in ("amount", "yes-no")
@@ -244,7 +244,7 @@ def _row(
         laws = Laws.learned([sample(number, DRAWS) for number in range(candidates.size)])
     else:
         laws = laws_of(case.runs, facts, core, candidates)
-    # its noise is drawn exactly, a thousand numbers a second
+    # Exact noise takes a second for a thousand numbers, so fewer releases are attacked.
     slow = mechanism.free_paths and mechanism.search.quick
     found = attack_releases(
         candidates,

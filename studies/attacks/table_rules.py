@@ -1,6 +1,6 @@
-"""Further rules of disclosure control that studies compare: rounding, larger units where few records lie.
+"""Further rules of disclosure control that studies compare: rounding, and larger units for few records.
 
-The rules that a screen shows stand in `hexcursion.comparing.practice`, their attacks beside them.
+`hexcursion.comparing` has the rules of the screens and their attacks.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Rounded:
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Minimum counts, of larger units where few records lie: see `units_of`."""
+    """Minimum counts, of larger units for hexagons with few records: see `units_of`."""
 
     least: int
-    # for one and two resolutions coarser, (N,) number of the hexagon in which each one stands
+    # for one and two resolutions coarser, (N,) number of the hexagon that contains each one
     above: tuple[Ints, ...]
 
     def apply(self, records: Records) -> Table:
@@ -108,24 +108,24 @@ def rounded(records: Records, least: int, cap: float | None = None) -> Table:
 
 
 def units_of(records: Records, least: int, above: tuple[Ints, ...], count: Floats | None = None) -> Ints:
-    """(N,) number of the unit in which each hexagon is published where few records send it to coarser ones.
+    """(N,) number of the unit in which each hexagon is published.
 
-    A hexagon with some records, but fewer than `least`, sends its whole parent, siblings included, to that
-    parent; a parent with too few likewise. After two steps what is left below `least` is hidden. (A hexagonal
-    kin of the quadtrees of Sune et al. 2017.) `count`, (N,), stands for that of the records.
+    A hexagon with records, but fewer than `least`, is merged with its siblings into their parent; a parent
+    with too few likewise. After two steps units below `least` are hidden, as in the quadtrees of Sune et al.
+    2017. `count` (N,) replaces that of the records.
     """
     count = records.count if count is None else count
     levels, level = (np.arange(records.size), *above), np.zeros(records.size, dtype=np.int64)
     for up in range(1, len(levels)):
         many = np.bincount(levels[up - 1], weights=count)[levels[up - 1]]
-        few = (level == up - 1) & (many > 0) & (many < least)
-        level[np.isin(levels[up], levels[up][few])] = up
+        merged_hexagons = (level == up - 1) & (many > 0) & (many < least)
+        level[np.isin(levels[up], levels[up][merged_hexagons])] = up
     place = np.stack(levels)[level, np.arange(records.size)]
     return np.unique(np.stack([level, place]), axis=1, return_inverse=True)[1].ravel()
 
 
 def merged(records: Records, least: int, above: tuple[Ints, ...]) -> Table:
-    """Count, mean and median of units of hexagons with at least so many records; see `units_of`."""
+    """Count, mean and median of units of hexagons with at least `least` records; see `units_of`."""
     unit = units_of(records, least, above)
     first = np.unique(unit, return_index=True)[1]
     table = minimum(replace(records, cell=unit[records.cell], centres=records.centres[first]), least)
@@ -135,24 +135,24 @@ def merged(records: Records, least: int, above: tuple[Ints, ...]) -> Table:
 
 
 def two_digits(values: Floats) -> Floats:
-    """Values of any shape, rounded to two significant digits; NaN stays."""
+    """Values of any shape, rounded to two significant digits, NaN included."""
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - 1.0)
         return np.where(values == 0.0, 0.0, np.round(values / unit) * unit)
 
 
 def _by_units(records: Records, least: int, above: tuple[Ints, ...]) -> tuple[Bools, Bools]:
-    """(N,) for a record of each hexagon: whether two editions tell its value, and whether one differs."""
-    count, after = records.count, units_of(records, least, above)
+    """(N,) for a record of each hexagon: whether two editions reveal its value, and whether they differ."""
+    count, full = records.count, units_of(records, least, above)
     exact, changed = np.zeros((2, records.size), dtype=bool)
-    shown = _published(after, count, least)
+    published = _published(full, count, least)
     for cell in np.unique(records.cell):
         less = count.copy()
         less[cell] -= 1.0
-        before = units_of(records, least, above, less)
-        region = max(after == after[cell], before == before[cell], key=np.count_nonzero)
-        exact[cell] = _whole(after, count, region, least) and _whole(before, less, region, least)
-        changed[cell] = bool(np.any(_published(before, less, least) != shown))
+        smaller = units_of(records, least, above, less)
+        region = max(full == full[cell], smaller == smaller[cell], key=np.count_nonzero)
+        exact[cell] = _whole(full, count, region, least) and _whole(smaller, less, region, least)
+        changed[cell] = bool(np.any(_published(smaller, less, least) != published))
     return exact, changed
 
 
@@ -173,34 +173,37 @@ def _by_rounded_sums(records: Records, least: int) -> list[tuple[float, float]]:
     full = rounded(records, least)
     assert full.count is not None
     assert full.mean is not None
-    found: list[tuple[float, float]] = []
+    rows: list[tuple[float, float]] = []
     for cell, value, alone in _without_each(records):
         if alone is None or alone.cell.size < least:
-            found.append((np.nan, value))
+            rows.append((np.nan, value))
             continue
-        before = rounded(alone, least, _cap_without(records, value))
-        assert before.count is not None
-        assert before.mean is not None
+        smaller = rounded(alone, least, _cap_without(records, value))
+        assert smaller.count is not None
+        assert smaller.mean is not None
         now = float(full.count[cell] * full.mean[cell])
-        found.append((now - float(before.count[0] * before.mean[0]), value))
-    return found
+        rows.append((now - float(smaller.count[0] * smaller.mean[0]), value))
+    return rows
 
 
 def _without_each(records: Records) -> Iterator[tuple[int, float, Records | None]]:
-    """Each record's hexagon and value, and the others of that hexagon, alone on one; None without others."""
+    """Each record's hexagon and value, and the other records of that hexagon; None without others."""
     order = np.argsort(records.cell, kind="stable")
     places, first = np.unique(records.cell[order], return_index=True)
     for cell, values in zip(places, np.split(records.value[order], first[1:]), strict=True):
         for place, value in enumerate(values):
-            others = np.delete(values, place)
+            rest = np.delete(values, place)
             alone = replace(
-                records, cell=np.zeros(others.size, dtype=np.int64), value=others, centres=records.centres[:1]
+                records,
+                cell=np.zeros(rest.size, dtype=np.int64),
+                value=rest,
+                centres=records.centres[:1],
             )
-            yield int(cell), float(value), alone if others.size else None
+            yield int(cell), float(value), alone if rest.size else None
 
 
 def _cap_without(records: Records, value: float) -> float:
-    """The cap of the rounding rule where one record of that value is taken out."""
+    """The cap of the rounding rule without one record of that value."""
     return float(np.quantile(np.delete(records.value, np.flatnonzero(records.value == value)[0]), CAP))
 
 
@@ -216,16 +219,16 @@ def _same(full: Table, cell: int, alone: Table) -> bool:
 
 
 def above_of(cells: Sequence[str]) -> tuple[Ints, ...]:
-    """For one and two resolutions coarser, (N,) numbers of the hexagons in which cells stand."""
-    found, at = [], list(cells)
+    """For one and two resolutions coarser, (N,) numbers of the hexagons that contain the cells."""
+    numbers, at = [], list(cells)
     for _ in range(2):
         at = parents(at)
-        found.append(np.unique(at, return_inverse=True)[1].astype(np.int64))
-    return tuple(found)
+        numbers.append(np.unique(at, return_inverse=True)[1].astype(np.int64))
+    return tuple(numbers)
 
 
 def own_medians(table: Table, records: Records) -> float:
     """IoU with the sides of the hexagons' own medians, over occupied ones; a blank one is outside the set."""
     occupied, truth = records.count > 0, records.beyond(records.typical)
-    both, either = table.inside & truth, table.inside | truth
-    return float(both[occupied].sum() / max(1, either[occupied].sum()))
+    intersection, union = table.inside & truth, table.inside | truth
+    return float(intersection[occupied].sum() / max(1, union[occupied].sum()))

@@ -1,26 +1,23 @@
-"""An atlas: several metals of one survey under one promise, beside each alone and as many releases.
+"""An atlas: several columns of one table under one promise, beside each alone and as many releases.
 
-Command: `python -m studies atlas [FOLDER]`, or `python -m studies.columns.atlas [FOLDER] [--releases N]`.
+Command: `python -m studies atlas`, or `python -m studies.columns.atlas [FOLDER] [--releases N] [--large]`.
 
 FOLDER is ../shared/data beside the checkout unless named; without the files the generated worlds remain. Each
 column is the logarithm of one more than the value; its public centre is .25 of its deviations off and its
 public deviation is 1.2 times the true one. `alone`: each column released by itself at the whole budget, which
 all together do not keep. `k releases`: each at mu over the root of k, which they keep. `apart` and
-`together`: one atlas at the whole budget, its columns read by themselves or beside the others. `shuffled`: an
+`likelier`: one atlas at the whole budget, its columns read by themselves, or so or beside the others as the
+released sums choose. `shuffled`: an
 atlas read apart of records whose values are exchanged among their places. Scored is the agreement with the
 map of the same column without privacy (the posterior mean of the records themselves, range 8 spacings), mean
 over columns and two thresholds, above which that map has 40 and 20 % of the hexagons with records, over these
 hexagons; a map wholly above reaches .30. `ECE` is the mean distance of stated
-chances of that map from what it shows, in ten bins, alone and then together; so are CPU seconds, of one
+chances of that map from what it shows, in ten bins, alone and then as is likelier; so are CPU seconds, of one
 release of all columns with its reading. Then the same with 30 % of all values missing at random: with
 presence sums, and with the complete records alone.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import math
@@ -49,6 +46,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from studies.agreement.answers import calibration_error
 from studies.agreement.covariates import BESIDE
+from studies.agreement.panel import LONDON, LUCAS, TOLEDO
 from studies.agreement.spectral_sensors import SURVEYS, Survey, survey_settings
 
 SEED, DELTA, EPSILONS = 155, 1e-5, (1.0, 3.0)
@@ -58,11 +56,26 @@ MEAN = 0.3  # variance of the mean of the map without privacy, beside a field of
 MISSING = 0.3
 ALONE = 1.23
 """Clip bound of one column alone, in guessed deviations: as its fixed design believes records to scatter."""
-METALS = {
-    "Meuse": (SURVEYS[0], ("lead", "cadmium", "copper", "zinc")),
-    "Jura": (SURVEYS[1], ("Cd", "Cu", "Pb", "Zn", "Co", "Cr", "Ni")),
+LONDON_BOX = next(each.box for each in SURVEYS if each.title.startswith("LAQN"))
+METALS = ("Cd", "Cu", "Pb", "Zn", "Co", "Cr", "Ni")
+TABLES: dict[str, tuple[Survey, tuple[str, ...], tuple[int, ...]]] = {
+    "Meuse": (SURVEYS[0], ("lead", "cadmium", "copper", "zinc"), (2, 4)),
+    "Jura": (SURVEYS[1], METALS, (2, 4, 7)),
+    "wells": (SURVEYS[3], ("Arsenic", "Depth"), (2,)),
+    "Lucas County": (
+        Survey("Lucas County", LUCAS, "price", "lon", "lat", "EPSG:4326", 8, TOLEDO),
+        ("price", "syear"),
+        (2,),
+    ),
+    "London 2018": (
+        Survey("London 2018", LONDON, "price", "lon", "lat", "EPSG:4326", 8, LONDON_BOX),
+        ("price", "new_build"),
+        (2,),
+    ),
 }
-SIZES = {"Meuse": (2, 4), "Jura": (2, 4, 7)}
+"""Their survey, columns, and numbers of columns."""
+LARGE = ("wells", "Lucas County", "London 2018")
+WHERE = {"London 2018": (("year", "2018"),)}
 GENERATED = {0.0: (2, 4, 10), 0.5: (2, 4, 10), 0.9: (4,)}
 """Correlation of the fields of generated worlds -> numbers of columns."""
 WORLDS, ROWS, PLACES, RECORDS = 3, 20, 40, 600  # generated worlds: their number, side, clusters and records
@@ -189,7 +202,7 @@ def compared(table: Table, epsilon: float, releases: int) -> dict[str, Score]:
     """Every design on one table."""
     mu, count = Budget(epsilon, DELTA).mu, table.values.shape[1]
     judge, mixed = Judge.of(table), table.shuffled(SEED)
-    names = ("alone", "k releases", "apart", "together", "shuffled")
+    names = ("alone", "k releases", "apart", "likelier", "shuffled")
     found = {name: Score(judge) for name in names}
     for number in range(releases):
         seed = SEED + number
@@ -200,22 +213,26 @@ def compared(table: Table, epsilon: float, releases: int) -> dict[str, Score]:
             elif name == "k releases":
                 layers, clip = released_alone(table, mu / math.sqrt(count), seed), ALONE
             else:
-                reading: Columns = "together" if name == "together" else "apart"
+                reading: Columns = "likelier" if name == "likelier" else "apart"
                 given = mixed if name == "shuffled" else table
                 layers, clip = released_atlas(given, epsilon, reading, seed), CLIP
             score.add(layers, clip, process_time() - start)
     return found
 
 
-def survey_table(survey: Survey, metals: Sequence[str], folder: Path) -> Table:
-    """The records of a survey with these metals, in guessed deviations from guessed centres.
+def survey_table(survey: Survey, columns: Sequence[str], folder: Path) -> Table:
+    """The records of a survey with these columns, in guessed deviations from guessed centres.
 
     Raises WorkflowError if its columns are not of the same records.
     """
-    projects = [load_project(survey_settings(replace(survey, value=metal), folder)) for metal in metals]
+    projects = []
+    for column in columns:
+        settings = survey_settings(replace(survey, value=column), folder)
+        data = replace(settings.data, where=WHERE.get(survey.title, ()), equal_rows="each")
+        projects.append(load_project(settings.with_changes(data=data)))
     placed = [project.private.placed for project in projects]
     if any(not np.array_equal(each.index, placed[0].index) for each in placed):
-        raise WorkflowError("The metals of this survey are not of the same samples.")
+        raise WorkflowError("The columns of this survey are not of the same records.")
     values = np.log1p(np.column_stack([each.value for each in placed]))
     return Table(projects[0].lattice, placed[0].index, guessed(values))
 
@@ -244,11 +261,11 @@ def world(correlation: float, seed: int, count: int = 4) -> Table:
 def row(name: str, count: int, n: int, epsilon: float, found: Sequence[dict[str, Score]]) -> str:
     """One line of the table: means over tables."""
     means = "  ".join(f"{np.mean([each[key].mean for each in found]):.3f}" for key in found[0])
-    eces = "  ".join(f"{np.mean([each[key].ece for each in found]):.3f}" for key in ("alone", "together"))
+    eces = "  ".join(f"{np.mean([each[key].ece for each in found]):.3f}" for key in ("alone", "likelier"))
     seconds = "  ".join(
-        f"{np.mean([each[key].seconds for each in found]):5.2f}" for key in ("alone", "together")
+        f"{np.mean([each[key].seconds for each in found]):5.2f}" for key in ("alone", "likelier")
     )
-    return f"{name:22} {count:2}  {n:4}  {epsilon:7g}  {means}   {eces}   {seconds}"
+    return f"{name:22} {count:2}  {n:6}  {epsilon:7g}  {means}   {eces}   {seconds}"
 
 
 def gaps(table: Table, epsilon: float, releases: int) -> tuple[float, float]:
@@ -266,12 +283,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
     parser.add_argument("--releases", type=int, default=12, help="simulated releases of a row (default 12)")
+    parser.add_argument("--large", action="store_true", help="also the tables of 25,000 records and more")
     asked = parser.parse_args()
-    print("table                   k     n  epsilon  alone  k rel  apart  tog.   shuf.   ECE           CPU s")
+    print(
+        "table                   k       n  epsilon  alone  k rel  apart  like.  shuf.   ECE           CPU s"
+    )
     known = (asked.folder / "sensors").is_dir()
-    for title, (survey, metals) in METALS.items() if known else ():
-        for count in SIZES[title]:
-            table = survey_table(survey, metals[:count], asked.folder)
+    for title, (survey, columns, sizes) in TABLES.items() if known else ():
+        for count in sizes if asked.large or title not in LARGE else ():
+            table = survey_table(survey, columns[:count], asked.folder)
             for epsilon in EPSILONS:
                 found = compared(table, epsilon, asked.releases)
                 print(row(title, count, table.cells.size, epsilon, [found]), flush=True)
@@ -283,7 +303,7 @@ def main() -> None:
             ]
             print(row(f"generated, related {correlation:g}", count, RECORDS, epsilon, many), flush=True)
     if known:
-        table = survey_table(SURVEYS[1], METALS["Jura"][1][:4], asked.folder)
+        table = survey_table(SURVEYS[1], METALS[:4], asked.folder)
         print(
             "Jura, four metals, epsilon 3, 30 % of the values missing: agreement with the maps of all values"
         )

@@ -21,7 +21,6 @@ from studies.excursions.fields import (
     best_cutoff,
     ious_at,
     losses,
-    probability,
     spread,
 )
 from studies.excursions.fields import weighted_ious as ious_of
@@ -34,6 +33,7 @@ from studies.excursions.selection import (
     Search,
     choose,
     free_scales,
+    judged,
     private_scales,
 )
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
@@ -250,16 +250,8 @@ def _row(
 def _judged(
     worlds: PlaneWorlds, noise: float, chosen: Chosen, truth: Bools, points: Floats, weight: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Per world: excursion probabilities (W, G), BCE (W,) and effective dimension (W,)."""
-    response, ridges = worlds.responses(noise), np.array([chosen.ridge])
-    chances, loss, dimension = [], [], []
-    for world in range(worlds.size):
-        spectrum = worlds.spectrum(world, chosen.lengthscale, points)
-        mean, variance = spectrum.mean(response[world], ridges), spectrum.variance(ridges)
-        chances.append(probability(mean[:, 0], variance[:, 0], chosen.scale))
-        loss.append(losses(mean, variance, np.array([[chosen.scale]]), truth[world], weight)[0, 0])
-        dimension.append(spectrum.effective_dimension(chosen.ridge))
-    return np.array(chances), np.array(loss), np.array(dimension)
+    spectra = (worlds.spectrum(world, chosen.lengthscale, points) for world in range(worlds.size))
+    return judged(spectra, worlds.responses(noise), chosen, truth, weight)
 
 
 def _released(

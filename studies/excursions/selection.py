@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TypeVar
@@ -15,6 +15,7 @@ from dpgp_core.bounds.registry import smallest_scale_for
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths import path_guarantee
 from hexcursion.errors import WorkflowError
+from studies.excursions.fields import Bools, Spectrum, losses, probability
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key")
@@ -44,7 +45,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Accounting:
-    """What prices a design of the exponential kernel on [0, 1]^dimension.
+    """The accountant of a design of the exponential kernel on [0, 1]^dimension.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class Accounting:
         return math.exp(-math.sqrt(self.dimension) / lengthscale)
 
     def epsilon(self, chosen: Chosen, paths: int = 1) -> float:
-        """Upper bound on epsilon at delta, inf where there is none."""
+        """Upper bound on epsilon at delta, or inf."""
         design = Design(
             "exponential", chosen.lengthscale, chosen.ridge, chosen.scale, paths=paths, bound=self.bound
         )
@@ -83,6 +84,23 @@ class Accounting:
             self.bound, epsilon, self.delta, n=self.n, ridge=ridges, kappa=self.kappa(lengthscale)
         )
         return np.atleast_1d(np.asarray(solved.scale, dtype=np.float64))
+
+
+def judged(
+    spectra: Iterable[Spectrum], response: Floats, chosen: Chosen, truth: Bools, weight: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Per world: excursion probabilities (W, G), BCE (W,) and effective dimension (W,).
+
+    `spectra` and `response` (W, n) are of the worlds, `truth` (W, G) their sets, `weight` (G,) sums to 1.
+    """
+    ridges, scales = np.array([chosen.ridge]), np.array([[chosen.scale]])
+    chances, loss, dimension = [], [], []
+    for world, spectrum in enumerate(spectra):
+        mean, variance = spectrum.mean(response[world], ridges), spectrum.variance(ridges)
+        chances.append(probability(mean[:, 0], variance[:, 0], chosen.scale))
+        loss.append(losses(mean, variance, scales, truth[world], weight)[0, 0])
+        dimension.append(spectrum.effective_dimension(chosen.ridge))
+    return np.array(chances), np.array(loss), np.array(dimension)
 
 
 def free_scales(lengthscale: float, ridges: Floats) -> Floats:
@@ -116,56 +134,58 @@ def choose(
 ) -> dict[Key, Chosen]:
     """For each search the least mean loss over its coarse grid and rounds of refinement around the best few.
 
-    All go through the lengthscales together, so that they can share what a lengthscale costs. Refinement
-    stays below the largest ridge. `tell` may raise to cancel.
+    All searches take one lengthscale after the other, so that they share its spectra. Refinement stays below
+    the largest ridge. `tell` may raise to cancel.
 
     Raises
     ------
     WorkflowError
         If no candidate of a search is feasible.
     """
-    seen: dict[Key, dict[tuple[float, float], Chosen]] = {key: {} for key in searches}
+    scored: dict[Key, dict[tuple[float, float], Chosen]] = {key: {} for key in searches}
     for part in range(refinements + 1):
         groups: dict[float, dict[Key, list[float]]] = {}
         for key, search in searches.items():
-            for lengthscale, ridge in _candidates(search, seen[key], part):
+            for lengthscale, ridge in _candidates(search, scored[key], part):
                 groups.setdefault(lengthscale, {}).setdefault(key, []).append(ridge)
-        for step, (lengthscale, wanted) in enumerate(sorted(groups.items())):
+        for step, (lengthscale, ridges_of) in enumerate(sorted(groups.items())):
             tell((part + step / len(groups)) / (refinements + 1))
-            for key, ridges in wanted.items():
-                _score(searches[key], lengthscale, ridges, seen[key])
-    winners = {key: min(found.values(), key=lambda item: item.loss) for key, found in seen.items()}
+            for key, ridges in ridges_of.items():
+                _score(searches[key], lengthscale, ridges, scored[key])
+    winners = {
+        key: min(candidates.values(), key=lambda item: item.loss) for key, candidates in scored.items()
+    }
     if not all(math.isfinite(winner.loss) for winner in winners.values()):
         raise WorkflowError("No design on the study's grid meets the privacy budget: raise epsilon.")
     return winners
 
 
 def _candidates(
-    search: Search, seen: dict[tuple[float, float], Chosen], part: int
+    search: Search, scored: dict[tuple[float, float], Chosen], part: int
 ) -> list[tuple[float, float]]:
-    """The coarse grid first, then what lies around the best few and was not tried yet."""
+    """The coarse grid first, then untried neighbours of the best few."""
     if part == 0:
         return [(a, b) for a in search.lengthscales for b in search.ridges]
-    ratio, most = STEPS[min(part, len(STEPS)) - 1], max(search.ridges)
+    ratio, largest = STEPS[min(part, len(STEPS)) - 1], max(search.ridges)
     factors = (1.0 / ratio, 1.0, ratio)
-    best = sorted(seen.values(), key=lambda item: item.loss)[:TOP]
-    asked = [
-        (round(item.lengthscale * a, 5), min(round(item.ridge * b, 5), most))
+    best = sorted(scored.values(), key=lambda item: item.loss)[:TOP]
+    neighbours = [
+        (round(item.lengthscale * a, 5), min(round(item.ridge * b, 5), largest))
         for item in best
         for a in factors
         for b in factors
     ]
-    return [pair for pair in dict.fromkeys(asked) if pair not in seen]
+    return [pair for pair in dict.fromkeys(neighbours) if pair not in scored]
 
 
 def _score(
-    search: Search, lengthscale: float, group: list[float], seen: dict[tuple[float, float], Chosen]
+    search: Search, lengthscale: float, group: list[float], scored: dict[tuple[float, float], Chosen]
 ) -> None:
     ridges = np.array(group)
-    tried = search.scales(lengthscale, ridges)
-    loss = search.losses(lengthscale, ridges, tried)
+    scales = search.scales(lengthscale, ridges)
+    loss = search.losses(lengthscale, ridges, scales)
     for row, ridge in enumerate(group):
         column = int(np.argmin(loss[row]))
-        seen[lengthscale, ridge] = Chosen(
-            lengthscale, ridge, float(tried[row, column]), float(loss[row, column])
+        scored[lengthscale, ridge] = Chosen(
+            lengthscale, ridge, float(scales[row, column]), float(loss[row, column])
         )

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpgp_core.noise import SimulationEntropy
 from geo import crs_by_name, to_lonlat
-from hexcursion.project.baseline import fit_baseline
+from hexcursion.project.baseline import curators_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.executors import SerialExecutor
@@ -45,7 +45,7 @@ class Contest:
     aim
         What that set is, in words.
     free
-        The baseline's design on the reference data; None where it is still to be found.
+        The baseline's design on the reference data; None before its search.
     """
 
     title: str
@@ -100,7 +100,7 @@ SURVEYS = (
 def contests(
     folder: Path | None, scratch: Path, peer_map: Callable[[Project], Bools]
 ) -> list[tuple[str, Callable[[], list[Contest]]]]:
-    """What is contested, in the order shown, each made when it is its turn.
+    """The maps of the leaderboard in order, each made when it is needed.
 
     Parameters
     ----------
@@ -111,35 +111,35 @@ def contests(
     peer_map
         (N,) the set to be reached on a project of a survey: another program's map of the same records.
     """
-    made: list[tuple[str, Callable[[], list[Contest]]]] = [
+    generated: list[tuple[str, Callable[[], list[Contest]]]] = [
         ("plumes", lambda: [plumes(scratch)]),
         ("generated city", lambda: city(generated_settings(), "Generated city", ())),
     ]
     if folder is None:
-        return made
+        return generated
     surveys = [
-        (each.title, partial(_one_survey, each, folder, peer_map))
-        for each in SURVEYS
-        if (folder / "sensors" / each.file).is_file()
+        (entry.title, partial(_one_survey, entry, folder, peer_map))
+        for entry in SURVEYS
+        if (folder / "sensors" / entry.file).is_file()
     ]
-    return [*surveys, *made, ("London", lambda: city(real_settings(folder), "London", (HIGHER,)))]
+    return [*surveys, *generated, ("London", lambda: city(real_settings(folder), "London", (HIGHER,)))]
 
 
-def _one_survey(asked: Survey, folder: Path, peer_map: Callable[[Project], Bools]) -> list[Contest]:
-    return [survey(asked, folder, peer_map)]
+def _one_survey(table_of: Survey, folder: Path, peer_map: Callable[[Project], Bools]) -> list[Contest]:
+    return [survey(table_of, folder, peer_map)]
 
 
 def city(settings: ReleaseSettings, title: str, further: tuple[float, ...]) -> list[Contest]:
     """Sales of one year, designs tuned on those of the year before, at one threshold and further ones."""
     plain = load_task(settings, "region")
-    found = []
+    contests_of_city = []
     for threshold in (settings.threshold, *further):
         project = replace(plain, settings=plain.settings.with_changes(threshold=threshold))
         free = baseline_design(project)
-        truth = fit_baseline(project, free.design).inside
+        truth = curators_map(project, free.design).inside
         name = f"{title}, {threshold:,.0f} GBP"
-        found.append(Contest(name, project, truth, "map without privacy of the later year", free))
-    return found
+        contests_of_city.append(Contest(name, project, truth, "map without privacy of the later year", free))
+    return contests_of_city
 
 
 def baseline_design(project: Project) -> Unconstrained:
@@ -147,29 +147,31 @@ def baseline_design(project: Project) -> Unconstrained:
     return unconstrained_design(search_task(project), SerialExecutor(), lambda share, text: None)
 
 
-def survey(asked: Survey, folder: Path, peer_map: Callable[[Project], Bools]) -> Contest:
+def survey(table_of: Survey, folder: Path, peer_map: Callable[[Project], Bools]) -> Contest:
     """A table of stations; the threshold is the 60 % quantile, and nothing but n tunes a design.
 
     `folder` and `peer_map` as for `contests`.
     """
-    path = folder / "sensors" / asked.file
-    table = pd.read_csv(path).dropna(subset=[asked.value])
-    value, x, y = (table[name].to_numpy(dtype=np.float64) for name in (asked.value, asked.x, asked.y))
-    lon, lat = to_lonlat(x, y, crs_by_name(asked.crs))
+    path = folder / "sensors" / table_of.file
+    table = pd.read_csv(path).dropna(subset=[table_of.value])
+    value, x, y = (
+        table[name].to_numpy(dtype=np.float64) for name in (table_of.value, table_of.x, table_of.y)
+    )
+    lon, lat = to_lonlat(x, y, crs_by_name(table_of.crs))
     wide, high = MARGIN * np.ptp(lon), MARGIN * np.ptp(lat)
     box = (lon.min() - wide, lat.min() - high, lon.max() + wide, lat.max() + high)
     threshold = float(np.quantile(value, 0.6))
     settings = ReleaseSettings(
-        data=SourceSettings(str(path), value=asked.value, x=asked.x, y=asked.y, crs=asked.crs),
-        value_unit=asked.unit,
+        data=SourceSettings(str(path), value=table_of.value, x=table_of.x, y=table_of.y, crs=table_of.crs),
+        value_unit=table_of.unit,
         bbox=(round(box[0], 4), round(box[1], 4), round(box[2], 4), round(box[3], 4)),
-        resolution=asked.resolution,
+        resolution=table_of.resolution,
         threshold=threshold,
         centre=threshold,
         clip=float(f"{np.std(value):.3g}"),
     )
     project = load_project(settings)
-    return Contest(asked.title, project, peer_map(project), "map of scikit-learn's Gaussian process")
+    return Contest(table_of.title, project, peer_map(project), "map of scikit-learn's Gaussian process")
 
 
 def plumes(scratch: Path, sensors: int = PLUME_SENSORS) -> Contest:

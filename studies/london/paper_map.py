@@ -32,7 +32,7 @@ class PaperMap:
     table
         the name of the stored table
     title
-        what was released
+        in words
     baseline
         (N,) the set without privacy
     paths
@@ -52,7 +52,7 @@ class PaperMap:
 
     @property
     def words(self) -> str:
-        """The map in a sentence, for those who do not see it."""
+        """The map in a sentence, as its text alternative."""
         agreement = ", ".join(f"{value:.2f}" for value in self.agreement)
         return (
             f"Boundary of the set without privacy, {int(self.baseline.sum()):,} of {self.domain.size:,} "

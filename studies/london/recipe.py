@@ -38,7 +38,7 @@ def paper_recipe(
     records = bin_records(project.private.placed, project.response, settings.unit)
     grid = coarse_grid(project.lattice, n, settings.quick)
     for epsilon in epsilons:
-        best, found = np.inf, None
+        best, design = np.inf, None
         for lengthscale in grid.lengthscales:
             kappa = world.facts.prior("exponential", lengthscale).kappa
             for ridge in grid.ridges:
@@ -55,10 +55,10 @@ def paper_recipe(
                 mean, sd = held_out_moments(world, "exponential", lengthscale, ridge)
                 loss = world.held_out_bce(mean, scale * sd)
                 if loss < best:
-                    best, found = loss, (lengthscale, ridge, scale)
-        if found is None:
+                    best, design = loss, (lengthscale, ridge, scale)
+        if design is None:
             continue
-        lengthscale, ridge, scale = found
+        lengthscale, ridge, scale = design
         prior = make_prior("exponential", project.lattice, lengthscale)
         paths = fit(prior, records, ridge).draw(scale, draws, entropy)
         sets = excursion(paths, project.level, settings.direction)

@@ -16,9 +16,9 @@ from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing import Released
+from dpgp_core.simulation import World
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project
-from hexcursion.project.records import bin_records
 from hexcursion.search.choice import Choice
 from hexcursion.search.results import settle_on
 from hexcursion.search.scenes import make_scene, private_n
@@ -60,7 +60,7 @@ class LondonSettings:
     domains
         among `task.DOMAINS`
     families
-        what is compared
+        of mechanisms to compare
     draws
         simulated releases per design
     delta
@@ -118,8 +118,8 @@ def run(settings: LondonSettings, report: Report | None = None) -> StudyResult:
         tell(low, f"Loading, domain: {domain}")
         project = load_task(base, domain)
         sizes.append(f"{domain}: {project.domain.size:,} hexagons, {private_n(project):,} sales")
-        found, painted = _domain_rows(settings, project, domain, entropy, _portion(tell, low, share))
-        rows += found
+        domain_rows, painted = _domain_rows(settings, project, domain, entropy, _portion(tell, low, share))
+        rows += domain_rows
         maps += painted
     return StudyResult(
         "london",
@@ -168,12 +168,12 @@ def _domain_rows(
     aims = {unit: _aim(_with(project, unit, settings)) for unit in units}
 
     def row(
-        family: FamilyName, mechanism: str, made: Project, epsilon: float, sets: Bools, design: str
+        family: FamilyName, mechanism: str, family_project: Project, epsilon: float, sets: Bools, design: str
     ) -> None:
-        own, cells = aims[made.settings.unit], aims["cell"]
+        aim, cells = aims[family_project.settings.unit], aims["cell"]
         rows.append((
-            domain, family, mechanism, made.settings.unit, made.delta, epsilon,
-            *_figures(ious(sets, own.truth)), own.free, rounded(float(ious(sets, cells.truth).mean())),
+            domain, family, mechanism, family_project.settings.unit, family_project.delta, epsilon,
+            *_figures(ious(sets, aim.truth)), aim.free, rounded(float(ious(sets, cells.truth).mean())),
             cells.free, design,
         ))  # fmt: skip
 
@@ -184,9 +184,18 @@ def _domain_rows(
 
         part(0.0, "Searching")
         if family == "paper code":
-            made = _with(project, "cell", settings)
-            for epsilon, sets, words in paper_recipe(made, FRONTIER_EPSILONS, settings.draws, entropy):
-                row(family, "posterior sampling, exponential, unproved constant", made, epsilon, sets, words)
+            family_project = _with(project, "cell", settings)
+            for epsilon, sets, words in paper_recipe(
+                family_project, FRONTIER_EPSILONS, settings.draws, entropy
+            ):
+                row(
+                    family,
+                    "posterior sampling, exponential, unproved constant",
+                    family_project,
+                    epsilon,
+                    sets,
+                    words,
+                )
                 if epsilon == PAPER_EPSILON and domain == "occupied":
                     painted.append(_painted(project, "map-paper", PAPER_TITLE, aims["cell"].truth, sets))
             continue
@@ -235,25 +244,24 @@ def _entries(
 ) -> Iterator[_Entry]:
     """Every design of a family's frontier."""
     unit: Unit = "cell" if family == "cell records" else "point"
-    both = PAIR
-    asked: list[dict[str, object]] = [
+    variants: list[dict[str, object]] = [
         {
-            "mechanisms": both if unit == "point" else both[:1],
+            "mechanisms": PAIR if unit == "point" else PAIR[:1],
             "prior_mean": family == "public prior mean",
         }
     ]
-    if unit == "cell":  # the paper's own bound beside ours
-        asked.append({"mechanisms": both[:1], "priors": ("exponential",), "bound": "triangle"})
-    for number, changes in enumerate(asked):
-        made = _with(project, unit, settings, **changes)
-        tuned = tune(made, _portion(tell, number / len(asked), 0.8 / len(asked)))
+    if unit == "cell":  # the paper's own bound, for comparison with ours
+        variants.append({"mechanisms": PAIR[:1], "priors": ("exponential",), "bound": "triangle"})
+    for number, changes in enumerate(variants):
+        variant_project = _with(project, unit, settings, **changes)
+        tuned = tune(variant_project, _portion(tell, number / len(variants), 0.8 / len(variants)))
         for step, point in enumerate(tuned.result.frontier):
-            tell((number + 0.8 + 0.2 * step / len(tuned.result.frontier)) / len(asked), "Releasing")
-            settled, choice = settle_on(made, tuned, point)
-            chosen = choice.design
-            prior = family_of(chosen)[1]
-            bound = getattr(chosen, "bound", "")
-            words = ", ".join(filter(None, (mechanism_of(chosen).title.lower(), prior, bound)))
+            tell((number + 0.8 + 0.2 * step / len(tuned.result.frontier)) / len(variants), "Releasing")
+            settled, choice = settle_on(variant_project, tuned, point)
+            design = choice.design
+            prior = family_of(design)[1]
+            bound = getattr(design, "bound", "")
+            words = ", ".join(filter(None, (mechanism_of(design).title.lower(), prior, bound)))
             yield _Entry(words, settled, choice, point.epsilon)
 
 
@@ -266,12 +274,21 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
 
     Noisy cell statistics are judged by the set of their posterior mean, to which free paths' votes converge.
     """
-    settings, design = project.settings, choice.design
-    offset, own = (None, None) if choice.public_map is None else (choice.public_map.mean, project.response)
-    records = bin_records(project.private.placed, choice.response, settings.unit, offset, own)
-    mechanism, facts = mechanism_of(design), choice.facts(project)
-    scene = make_scene(
-        facts,
+    design, world = choice.design, released_world(project, choice)
+    if mechanism_of(design).free_paths:
+        return questions.simulated_sets(design, world, world.records, draws, entropy)
+    paths = questions.seen(design, world.facts, world.records, range(project.domain.size), draws, entropy)
+    return np.array([world.published(Released(each), design) for each in paths])
+
+
+def released_world(project: Project, choice: Choice) -> World:
+    """The private records as a choice would release them; for simulations only."""
+    settings = project.settings
+    offset, response = (
+        (None, None) if choice.public_map is None else (choice.public_map.mean, project.response)
+    )
+    return make_scene(
+        choice.facts(project),
         project.domain.cells,
         project.private.placed,
         choice.response,
@@ -279,12 +296,8 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
         threshold=settings.threshold,
         direction=settings.direction,
         prior_mean=offset,
-        own=own,
-    )
-    if mechanism.free_paths:
-        return questions.simulated_sets(design, scene.world, records, draws, entropy)
-    paths = questions.seen(design, facts, records, range(project.domain.size), draws, entropy)
-    return np.array([scene.world.published(Released(each), design) for each in paths])
+        own=response,
+    ).world
 
 
 def _painted(project: Project, name: str, title: str, truth: Bools, sets: Bools) -> StudyTable:

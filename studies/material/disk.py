@@ -11,9 +11,13 @@ SPACING = 400.0  # metres between the centres of neighbours
 
 
 def disk(cells: int) -> Lattice:
-    """A disk of about `cells` hexagons with three rings of padding, without Python loops over cells."""
-    radius = round(np.sqrt(cells / 3.0))
-    total = radius + 3
+    """A disk of about `cells` hexagons with three rings of padding."""
+    return rings(round(np.sqrt(cells / 3.0)), 3)
+
+
+def rings(radius: int, padding: int = 0) -> Lattice:
+    """The hexagons within `radius` rings around one, and further rings of padding."""
+    total = radius + padding
     q, r = (axis.ravel() for axis in np.meshgrid(*2 * [np.arange(-total, total + 1)], indexing="ij"))
     ring = np.max(np.abs([q, r, q + r]), axis=0)
     q, r, ring = q[ring <= total], r[ring <= total], ring[ring <= total]

@@ -38,24 +38,26 @@ PIECE = 5.0  # degrees
 
 def joined(parts: Iterable[Polygon]) -> list[Polygon]:
     """Polygons within -180 and 180 degrees, those on both sides of the date line as one, beyond 180."""
-    made, western, eastern = [], [], []
+    whole_parts, western, eastern = [], [], []
     for part in parts:
         west, _, east, _ = part.bounds
         if east - west > ROUND or (west > -179.9999 and east < 179.9999):
-            made.append(part)
+            whole_parts.append(part)
         elif west <= -179.9999:
             western.append(shapely.transform(part, lambda corners: corners + EAST))
         else:
             eastern.append(part)
     seam = shapely.buffer(shapely.union_all([*western, *eastern], grid_size=1e-5), 0.0)
-    return [*made, *shapely.get_parts(seam)]
+    return [*whole_parts, *shapely.get_parts(seam)]
 
 
 def packed(line: NDArray[np.float64]) -> list[int]:
     """A line in whole steps: the first corner, then the differences from corner to corner, flat."""
     steps = np.rint(line * STEPS).astype(np.int64)
-    moved = np.diff(steps, axis=0)
-    flat: list[int] = np.vstack([steps[:1], moved[np.any(moved != 0, axis=1)]]).ravel().tolist()
+    steps_between = np.diff(steps, axis=0)
+    flat: list[int] = (
+        np.vstack([steps[:1], steps_between[np.any(steps_between != 0, axis=1)]]).ravel().tolist()
+    )
     return flat
 
 
@@ -73,12 +75,12 @@ def off_land(where: NDArray[np.float64], land: Sequence[NDArray[np.float64]]) ->
     are outer shores, (K, 2) degrees."""
     cells = [part for ring in land for part in _pieces(Polygon(ring))]
     tree = shapely.STRtree(cells)
-    found = np.full(len(where), np.inf)
+    distance = np.full(len(where), np.inf)
     for turn in (-EAST, 0.0 * EAST, EAST):
-        found[tree.query(shapely.points(where + turn), "within")[0]] = 0.0
-    for at in np.flatnonzero(found > 0.0).tolist():
-        found[at] = min(_distance(where[at] + turn, cells, tree) for turn in (-EAST, 0.0 * EAST, EAST))
-    return found
+        distance[tree.query(shapely.points(where + turn), "within")[0]] = 0.0
+    for at in np.flatnonzero(distance > 0.0).tolist():
+        distance[at] = min(_distance(where[at] + turn, cells, tree) for turn in (-EAST, 0.0 * EAST, EAST))
+    return distance
 
 
 def _distance(place: NDArray[np.float64], cells: Sequence[Polygon], tree: shapely.STRtree) -> float:
@@ -100,19 +102,19 @@ def _pieces(shape: Polygon) -> list[Polygon]:
         for x in np.arange(west, east + PIECE, PIECE)
         for y in np.arange(south, north + PIECE, PIECE)
     ]
-    return [part for one in cut for part in shapely.get_parts(one) if isinstance(part, Polygon)]
+    return [part for shape_part in cut for part in shapely.get_parts(shape_part) if isinstance(part, Polygon)]
 
 
 def islets(land: list[list[int]]) -> list[list[int]]:
     """A ring of eight corners about every named town that is on no land."""
     turn = np.arange(8) * np.pi / 4.0
     where, _ = all_places()
-    made = []
+    islands = []
     for place in where[off_land(where, Packed(land, STEPS).lines) > FAR_KM]:
         reach = ISLET_KM / KM_PER_DEGREE
         wide = reach / np.cos(np.radians(place[1]))
-        made.append(packed(place + np.column_stack([wide * np.cos(turn), reach * np.sin(turn)])))
-    return made
+        islands.append(packed(place + np.column_stack([wide * np.cos(turn), reach * np.sin(turn)])))
+    return islands
 
 
 def world(folder: Path) -> dict[str, Any]:
@@ -124,15 +126,15 @@ def world(folder: Path) -> dict[str, Any]:
         return shapely.get_parts(shapely.from_wkb(read[2])).tolist()
 
     def lines(name: str) -> list[list[int]]:
-        whole = shapely.line_merge(shapely.MultiLineString(layer(name)))
-        simple = shapely.simplify(shapely.get_parts(whole), RIVER_EXACT)
-        made = [packed(shapely.get_coordinates(line)) for line in simple]
-        return [line for line in made if len(line) >= 4]
+        merged = shapely.line_merge(shapely.MultiLineString(layer(name)))
+        simple = shapely.simplify(shapely.get_parts(merged), RIVER_EXACT)
+        packed_lines = [packed(shapely.get_coordinates(line)) for line in simple]
+        return [line for line in packed_lines if len(line) >= 4]
 
     parts = [part for part in layer("land") if not shapely.contains_xy(part, *NOWHERE)]
     land, seas = rings(joined(parts), LAND_EXACT)
     lakes, isles = rings(layer("lakes"), LAKE_EXACT)
-    found: dict[str, Any] = {
+    layers: dict[str, Any] = {
         "steps": STEPS,
         "land": land,
         "lakes": [*seas, *lakes],
@@ -140,8 +142,8 @@ def world(folder: Path) -> dict[str, Any]:
         "rivers": lines("rivers_lake_centerlines"),
         "borders": lines("admin_0_boundary_lines_land"),
     }
-    found["land"] = [*land, *islets(land)]
-    return found
+    layers["land"] = [*land, *islets(land)]
+    return layers
 
 
 def main() -> None:

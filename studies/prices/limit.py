@@ -1,18 +1,14 @@
-"""The limit in the leaderboard: mean squared errors of released fields, beside what no mechanism can beat.
+"""The limit in the leaderboard: mean squared errors of released fields, and the proved least error.
 
 Command: `python -m studies.prices.limit [--worlds N]`.
 
 Worlds are drawn from the prior of the fixed design on a disk of hexagons, with records in few of them: there
 the conditions of docs/limit.md hold. Every mechanism whose release is mu-GDP takes part and knows the prior:
 it draws one release of each world, and the best of its grid's first three designs is shown. The numbers are
-shares of the field's variance that are left. The last line, a control, reads the records of another field.
+shares of the field's variance that remain. The last line, a control, reads the records of another field.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 from collections.abc import Iterator
@@ -36,7 +32,7 @@ from studies.reporting.tables import Cell, StudyTable
 EPSILONS, DELTA, SEED, PRIOR = (0.25, 1.0, 3.0), 1e-5, 39, "exponential"
 CONTROL = "spectral-statistics"
 CELLS, RECORDS, UNEVEN = 217, 1_500, 3.0
-"""Of a world; and the squared relative deviation of the expected records of a hexagon."""
+"""Cells and records of a world; squared relative deviation of the expected records of a hexagon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +49,8 @@ class Worlds:
     def draw(cls, worlds: int, cells: int = CELLS, records: int = RECORDS) -> Worlds:
         """Draw them."""
         lattice, entropy = disk(cells), SimulationEntropy(SEED)
-        made = PublicFacts(lattice, records).prior(PRIOR, FIXED_RANGE * lattice.spacing)
-        covariance = FIXED_SPREAD**2 * made.correlation()
+        prior = PublicFacts(lattice, records).prior(PRIOR, FIXED_RANGE * lattice.spacing)
+        covariance = FIXED_SPREAD**2 * prior.correlation()
         root = np.linalg.cholesky(covariance + 1e-10 * np.eye(len(covariance)))
         fields = (root @ entropy.normal((len(covariance), worlds))).T
         rate = np.exp(np.sqrt(np.log(1.0 + UNEVEN)) * entropy.normal(len(covariance)))
@@ -76,8 +72,8 @@ class Worlds:
         """(2,) mean squared errors by records and by cells, as shares of the variance before."""
         mechanism, square = mechanism_named(design.mechanism), np.zeros(self.lattice.size)
         for number, field in enumerate(self.fields):
-            seen = self.fields[number - 1] if exchanged else field
-            prepared = mechanism.prepare(design, facts, self.records(seen))
+            source = self.fields[number - 1] if exchanged else field
+            prepared = mechanism.prepare(design, facts, self.records(source))
             released = draw_release(prepared, self.entropy, simulation=True)
             mean = released.paths.mean(axis=0) if released.mean is None else released.mean
             square += np.square(mean - field) / len(self.fields)
@@ -105,14 +101,14 @@ def contested(worlds: Worlds, epsilon: float) -> Iterator[tuple[str, PublicFacts
         design = mechanism.search.fixed(worlds.lattice.spacing)
         grid = mechanism.search.grid(facts, SearchSpec((PRIOR,), 100, quick=True))
         designs = grid[:3] if design is None else (design,)
-        for each in designs:
+        for shape in designs:
             try:
-                made = mechanism.calibrate(each, facts, Budget(epsilon, DELTA))
-                mu = None if made is None else mechanism.guarantee(made, facts).exact_gaussian_mu
+                priced = mechanism.calibrate(shape, facts, Budget(epsilon, DELTA))
+                mu = None if priced is None else mechanism.guarantee(priced, facts).exact_gaussian_mu
             except CoreError:
-                continue  # nothing is proved of it for these records
-            if made is not None and mu is not None:
-                yield name, facts, replace(made, paths=1) if mechanism.free_paths else made, mu
+                continue  # no proof covers it for these records
+            if priced is not None and mu is not None:
+                yield name, facts, replace(priced, paths=1) if mechanism.free_paths else priced, mu
 
 
 TITLE = "Worlds of the prior"
@@ -132,18 +128,18 @@ def shares(worlds: Worlds) -> Iterator[tuple[float, str, Floats, Floats]]:
     for epsilon in EPSILONS:
         best: dict[str, tuple[Floats, Floats]] = {}
         for name, facts, design, mu in contested(worlds, epsilon):
-            found = worlds.shares_left(design, facts)
-            if name not in best or found[0] < best[name][0][0]:
-                best[name] = found, worlds.limit(mu)
-        for name, (found, least) in sorted(best.items(), key=lambda each: float(each[1][0][0])):
-            yield epsilon, name, found, least
+            remaining = worlds.shares_left(design, facts)
+            if name not in best or remaining[0] < best[name][0][0]:
+                best[name] = remaining, worlds.limit(mu)
+        for name, (remaining, bound) in sorted(best.items(), key=lambda each: float(each[1][0][0])):
+            yield epsilon, name, remaining, bound
 
 
 def table(worlds: Worlds) -> StudyTable:
     """The same as a table of the leaderboard."""
     rows: list[tuple[Cell, ...]] = []
-    for epsilon, name, found, least in shares(worlds):
-        pairs = [round(float(each), 3) for pair in zip(found, least, strict=True) for each in pair]
+    for epsilon, name, remaining, bound in shares(worlds):
+        pairs = [round(float(figure), 3) for pair in zip(remaining, bound, strict=True) for figure in pair]
         rows.append((TITLE, epsilon, mechanism_named(name).title, *pairs))
     title = f"{TITLE}: share of the field's variance left, beside what no mechanism can beat"
     return StudyTable("worlds-of-the-prior", title, COLUMNS, tuple(rows))
@@ -155,9 +151,9 @@ def main() -> None:
     worlds = Worlds.draw(parser.parse_args().worlds)
     print(f"{worlds.lattice.size} hexagons, {int((worlds.counts > 0).sum())} occupied, {RECORDS} records")
     print("epsilon  mechanism                by records (limit)  by hexagons (limit)")
-    for epsilon, name, found, least in shares(worlds):
-        told = [f"{a:.3f} ({b:.3f})" for a, b in zip(found, least, strict=True)]
-        print(f"{epsilon:7g}  {name:23}  {told[0]:18}  {told[1]}", flush=True)
+    for epsilon, name, remaining, bound in shares(worlds):
+        pairs = [f"{a:.3f} ({b:.3f})" for a, b in zip(remaining, bound, strict=True)]
+        print(f"{epsilon:7g}  {name:23}  {pairs[0]:18}  {pairs[1]}", flush=True)
     name, facts, design, _ = next(each for each in contested(worlds, EPSILONS[-1]) if each[0] == CONTROL)
     left = worlds.shares_left(design, facts, exchanged=True)
     print(f"{EPSILONS[-1]:7g}  {'another field':23}  {left[0]:.3f}               {left[1]:.3f}")

@@ -1,1 +1,1 @@
-"""What a study returns and what is made of it: tables, figures, findings in words."""
+"""Results of studies: tables, figures, findings in words."""

@@ -49,7 +49,7 @@ class Figure:
     where
         rows to draw: (column, value) pairs
     ground
-        a column drawn once, as a series of its own
+        a column drawn once, as a separate series
     diagonal
         draws y = x under this name
     x_title, y_title
@@ -153,9 +153,9 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
                "epsilon", ("left by records",), "mechanism", log_x=True, ground="limit",
                x_title="epsilon (log scale)", y_title="share of the field's variance left"),
         *(
-            Figure(f"leaderboard-{number}", slug(data), f"{data}, hiding {hides}", "epsilon", ("IoU",),
+            Figure(f"leaderboard-{number}", slug(data), f"{data}, hiding {hides}", "epsilon", ("right",),
                    "mechanism", (("data", data), ("hides", hides)), log_x=True,
-                   x_title="epsilon (log scale)", y_title="IoU with the map to be reached")
+                   x_title="epsilon (log scale)", y_title="records on the side shown")
             for number, (data, hides) in enumerate(
                 (data, hides) for data in CONTESTED for hides in ("values and places", "values")
             )
@@ -169,9 +169,9 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
 
 
 def points(figure: Figure, result: StudyResult) -> list[Point]:
-    """The figure's finite points; none where the result lacks its table or rows."""
+    """The figure's finite points; empty if the result lacks its table or rows."""
     table = next((table for table in result.tables if table.name == figure.table), None)
-    found: list[Point] = []
+    result_points: list[Point] = []
     for row in table.records() if table else ():
         if any(row[column] != value for column, value in figure.where):
             continue
@@ -179,22 +179,22 @@ def points(figure: Figure, result: StudyResult) -> list[Point]:
             place = (_number(row[figure.x], figure.log_x), _number(row[y], figure.log_y))
             if place[0] is None or place[1] is None:
                 continue
-            found.append(Point(place[0], place[1], _series(figure, row, y)))
+            result_points.append(Point(place[0], place[1], _series(figure, row, y)))
         if figure.ground:
             x, level = _number(row[figure.x], figure.log_x), _number(row[figure.ground], figure.log_y)
             if x is not None and level is not None:
-                found.append(Point(x, level, figure.ground))
-    if figure.diagonal and found:
-        ends = min(point.x for point in found), max(point.x for point in found)
-        found += [Point(end, end, figure.diagonal) for end in ends]
-    return list(dict.fromkeys(found))
+                result_points.append(Point(x, level, figure.ground))
+    if figure.diagonal and result_points:
+        ends = min(point.x for point in result_points), max(point.x for point in result_points)
+        result_points += [Point(end, end, figure.diagonal) for end in ends]
+    return list(dict.fromkeys(result_points))
 
 
-def svg(figure: Figure, drawn: Sequence[Point]) -> str:
+def svg(figure: Figure, figure_points: Sequence[Point]) -> str:
     """The figure as SVG text with axes, units in their titles and a legend; lines also differ in dashes."""
-    xs = _Axis.over([p.x for p in drawn], figure.log_x, LEFT, WIDTH - RIGHT)
-    ys = _Axis.over([p.y for p in drawn], figure.log_y, HEIGHT - BOTTOM, TOP)
-    names = list(dict.fromkeys(point.series for point in drawn))
+    xs = _Axis.over([p.x for p in figure_points], figure.log_x, LEFT, WIDTH - RIGHT)
+    ys = _Axis.over([p.y for p in figure_points], figure.log_y, HEIGHT - BOTTOM, TOP)
+    names = list(dict.fromkeys(point.series for point in figure_points))
     height = HEIGHT + 20 * len(names)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
@@ -205,7 +205,7 @@ def svg(figure: Figure, drawn: Sequence[Point]) -> str:
     parts += _frame(figure, xs, ys)
     for number, name in enumerate(names):
         style = _Style(COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)])
-        places = [(xs.at(p.x), ys.at(p.y)) for p in drawn if p.series == name]
+        places = [(xs.at(p.x), ys.at(p.y)) for p in figure_points if p.series == name]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f'<polyline points="{line}" fill="none" stroke-width="1.8" {style.stroke}/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{style.colour}"/>' for x, y in places]

@@ -1,4 +1,4 @@
-"""What a figure of a study shows, as one sentence computed from its own points."""
+"""The finding of a figure, as one sentence computed from its points."""
 
 from __future__ import annotations
 
@@ -8,63 +8,63 @@ from dpgp_core.numbers import significant
 from studies.reporting.figures import Figure, Point, points
 from studies.reporting.tables import StudyResult
 
-BROKEN = "broken "  # how an audit names what it broke to see whether it would notice
-LEVEL = 0.02  # of the first value: a smaller change is none
+BROKEN = "broken "  # prefix of the designs that an audit breaks on purpose
+LEVEL = 0.02  # share of the first value below which a change does not count
 
 
 def finding(figure: Figure, result: StudyResult) -> str:
-    """The sentence; "" where the figure draws nothing."""
-    drawn = points(figure, result)
-    if not drawn:
+    """The sentence; "" for a figure without points."""
+    figure_points = points(figure, result)
+    if not figure_points:
         return ""
     if figure.diagonal:
-        return _below(drawn, figure.diagonal)
+        return _below(figure_points, figure.diagonal)
     if figure.ground:
-        return _beside(drawn, figure.ground)
-    return _trend(figure, drawn)
+        return _beside(figure_points, figure.ground)
+    return _trend(figure, figure_points)
 
 
-def _below(drawn: Sequence[Point], diagonal: str) -> str:
+def _below(figure_points: Sequence[Point], diagonal: str) -> str:
     """Whether an honest design is caught, and how many of the deliberately broken ones are."""
-    measured = [point for point in drawn if point.series != diagonal]
-    honest = [point for point in measured if not point.series.startswith(BROKEN)]
+    attacks = [point for point in figure_points if point.series != diagonal]
+    honest = [point for point in attacks if not point.series.startswith(BROKEN)]
     above = sum(point.y > point.x for point in honest)
     if above:
         return f"{above:,} of {len(honest):,} attacks show more than the proof admits: that is an alarm."
-    said = f"None of {len(honest):,} attacks shows more than the proof admits"
-    broken = {point.series for point in measured} - {point.series for point in honest}
-    caught = {point.series for point in measured if point.series in broken and point.y > point.x}
+    verdict = f"None of {len(honest):,} attacks shows more than the proof admits"
+    broken = {point.series for point in attacks} - {point.series for point in honest}
+    caught = {point.series for point in attacks if point.series in broken and point.y > point.x}
     if not broken:
-        return f"{said}."
-    return f"{said}; of {len(broken):,} designs broken on purpose {len(caught):,} are caught."
+        return f"{verdict}."
+    return f"{verdict}; of {len(broken):,} designs broken on purpose {len(caught):,} are caught."
 
 
-def _beside(drawn: Sequence[Point], ground: str) -> str:
+def _beside(figure_points: Sequence[Point], ground: str) -> str:
     """Which series first agrees better than public data alone, or which one comes closest."""
-    level = {point.x: point.y for point in drawn if point.series == ground}
-    others = [point for point in drawn if point.series != ground]
-    if not others or not level:
+    level = {point.x: point.y for point in figure_points if point.series == ground}
+    mechanisms = [point for point in figure_points if point.series != ground]
+    if not mechanisms or not level:
         return ""
-    better = [point for point in others if point.x in level and point.y > level[point.x]]
+    better = [point for point in mechanisms if point.x in level and point.y > level[point.x]]
     alone = f"public data alone ({max(level.values()):.3f})"
     if better:
         first = min(better, key=lambda point: (point.x, -point.y))
         return f"From epsilon {first.x:g} on {first.series} reaches {first.y:.3f}, more than {alone}."
-    best = max(others, key=lambda point: point.y)
+    best = max(mechanisms, key=lambda point: point.y)
     closest = f"{best.series} comes closest with {best.y:.3f}, at epsilon {best.x:g}"
     return f"Nothing here agrees better than {alone}; {closest}."
 
 
-def _trend(figure: Figure, drawn: Sequence[Point]) -> str:
+def _trend(figure: Figure, figure_points: Sequence[Point]) -> str:
     """How far each series goes from the smallest to the largest x, and which one ends highest."""
     ends: dict[str, tuple[Point, Point]] = {}
-    for name in dict.fromkeys(point.series for point in drawn):
-        own = sorted((point for point in drawn if point.series == name), key=lambda point: point.x)
-        ends[name] = own[0], own[-1]
-    said = {_direction(first.y, last.y) for first, last in ends.values()}
+    for name in dict.fromkeys(point.series for point in figure_points):
+        series = sorted((point for point in figure_points if point.series == name), key=lambda point: point.x)
+        ends[name] = series[0], series[-1]
+    directions = {_direction(first.y, last.y) for first, last in ends.values()}
     x, y = figure.titles
-    lowest, highest = min(point.x for point in drawn), max(point.x for point in drawn)
-    how = said.pop() if len(said) == 1 else "changes"
+    lowest, highest = min(point.x for point in figure_points), max(point.x for point in figure_points)
+    how = directions.pop() if len(directions) == 1 else "changes"
     starts = [first.y for first, _ in ends.values()]
     stops = [last.y for _, last in ends.values()]
     ways = f"{how} from {_span(starts)} to {_span(stops)}"

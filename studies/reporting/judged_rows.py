@@ -1,4 +1,4 @@
-"""Rows of maps that records have judged: what each told and reached, and what they say together."""
+"""Rows of maps that records have judged: what each stated and reached, and summaries over rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
 
 from dpgp_core.linalg import Floats
+from dpgp_core.yardstick import Sides
 from hexcursion.bundle.statement.promise import FEWEST_PROMISED, TEMPER
+from hexcursion.project.model import Project
+from studies.reporting.measures import calibration_error
 
 CLEAR_GAIN = 0.02  # from which a stop, or advice against, was wrong
 SOURCES = ("London", "Lucas", "LAQN")  # files that rows with a reference come from
@@ -18,15 +21,15 @@ SOURCES = ("London", "Lucas", "LAQN")  # files that rows with a reference come f
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """What the releases of one row told and reached: means, and each judged hexagon's chances."""
+    """What the releases of one row stated and reached: means, and each judged hexagon's chances."""
 
     name: str
     records: int  # public number, of those released
     reference: bool
     stopped: bool
     figures: dict[str, float]
-    told: Floats  # (M,) chances of judged hexagons, of all releases, before they are tempered
-    truth: Floats  # (M,) what the map without privacy says of the same hexagons
+    told: Floats  # (M,) stated chances of judged hexagons, of all releases, before they are tempered
+    truth: Floats  # (M,) chances of the same hexagons in the map without privacy
 
     @property
     def group(self) -> str:
@@ -50,13 +53,13 @@ hexagons shown above, and so. ECE: of the chances told. IoU, and of shuffled val
 
 
 def together(rows: Sequence[Row]) -> Iterator[str]:
-    """How far what is told lies from what came, by number of records and knowledge beforehand."""
+    """Compare stated figures with reached ones, by number of records and reference."""
     yield "Told less came: mean distance, most too high; of right, orange, finds. Then ECE, least held."
     for group in sorted({row.group for row in rows}):
         mine = [row for row in rows if row.group == group]
         parts = []
-        for told, came in TOLD.values():
-            gap = np.array([row.figures[told] - row.figures[came] for row in mine])
+        for stated, came in TOLD.values():
+            gap = np.array([row.figures[stated] - row.figures[came] for row in mine])
             parts.append(f"{np.nanmean(np.abs(gap)):.3f} {np.nanmax(gap):+.3f}")
         error = np.mean([row.figures["ECE"] for row in mine])
         held = np.nanmin([row.figures["held"] for row in mine])
@@ -64,7 +67,7 @@ def together(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def stops(rows: Sequence[Row]) -> Iterator[str]:
-    """Which stops and which advice were wrong, by the records that ask."""
+    """List the stops and the advice that were wrong, judged by the asking records."""
     stopped = [row for row in rows if row.stopped]
     gains = {row.name: row.figures["gain"] for row in stopped}
     false = {name: gain for name, gain in gains.items() if gain >= CLEAR_GAIN}
@@ -77,25 +80,26 @@ def stops(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def factors(rows: Sequence[Row]) -> Iterator[str]:
-    """The factor on logits that the rows of other sources ask for, where a published reference is used."""
+    """The factor on logits that calibrates the rows of other sources, with a published reference."""
     mine = [row for row in rows if row.reference]
     for source in SOURCES:
-        others = [row for row in mine if source not in row.name]
-        here = [row for row in mine if source in row.name]
-        if others and here:
-            tried = (1.0, TEMPER, likeliest_factor(others))
+        training = [row for row in mine if source not in row.name]
+        testing = [row for row in mine if source in row.name]
+        if training and testing:
+            multipliers = (1.0, TEMPER, likeliest_factor(training))
             errors = [
-                np.mean([calibration_error(expit(factor * logit(row.told)), row.truth) for row in here])
-                for factor in tried
+                np.mean([calibration_error(expit(factor * logit(row.told)), row.truth) for row in testing])
+                for factor in multipliers
             ]
-            shown = ", ".join(f"{error:.3f}" for error in errors)
-            yield f"{source}: others ask for {tried[2]:.2f} times logits; ECE by 1, {TEMPER:g}, it: {shown}."
+            figures = ", ".join(f"{error:.3f}" for error in errors)
+            factor = f"others ask for {multipliers[2]:.2f} times logits"
+            yield f"{source}: {factor}; ECE by 1, {TEMPER:g}, it: {figures}."
     if mine:
         yield f"All rows with a reference ask for {likeliest_factor(mine):.2f}."
 
 
 def likeliest_factor(rows: Sequence[Row]) -> float:
-    """The factor on logits by which chances come nearest to the map without privacy, a row weighing one."""
+    """The factor on logits that brings chances nearest to the map without privacy; rows weigh the same."""
 
     def distance(factor: float) -> float:
         total = 0.0
@@ -107,7 +111,9 @@ def likeliest_factor(rows: Sequence[Row]) -> float:
     return float(minimize_scalar(distance, bounds=(0.1, 2.0), method="bounded").x)
 
 
-def calibration_error(chance: Floats, truth: Floats) -> float:
-    """Expected calibration error of (M,) chances, in ten bins, against (M,) chances that came."""
-    bins = np.minimum((10 * chance).astype(int), 9)
-    return float(sum(abs((chance - truth)[bins == number].sum()) for number in range(10))) / chance.size
+def sides_of(project: Project) -> Sides | None:
+    """On which side of the threshold the private records are; None for answers, which have no side."""
+    if project.answers is not None:
+        return None
+    placed = project.private.placed
+    return Sides.of(placed.index, placed.value > project.settings.threshold, project.domain.size)

@@ -1,4 +1,4 @@
-"""Pictures of docs/results.md: each is drawn by the command that measured what it shows."""
+"""Pictures of docs/experiments.md: each is drawn by the command that measured what it shows."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -16,12 +17,12 @@ Preset = Literal["quick", "full", "real", "own design"]
 
 Cell = str | float | int | None
 Report = Callable[[float, str], None]
-INFINITE = "Infinity"  # how JSON text carries an infinite number; no table has it as a word
+INFINITE = "Infinity"  # an infinite number in JSON; no table has it as a word
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """One table: rows of plain cells under named columns; `None` where there is no number.
+    """One table: rows of plain cells under named columns; `None` for a missing number.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class StudyResult:
     seconds
         CPU time of its thread
     notes
-        what a reader must know to judge it: reductions, differences from the paper
+        facts for a judgement: reductions, differences from the paper
     """
 
     study: str
@@ -112,7 +113,7 @@ class StudyResult:
         Raises
         ------
         WorkflowError
-            If the text is none.
+            If the text is no stored result.
         """
         try:
             raw = json.loads(text)
@@ -147,7 +148,19 @@ class Stopwatch:
 
 
 def quiet(fraction: float, text: str) -> None:
-    """A report that nobody reads."""
+    """A report that goes nowhere."""
+
+
+def progress(name: str) -> Report:
+    """A report that prints the progress of a study to standard error, at most every five seconds."""
+    last = [0.0]
+
+    def report(fraction: float, text: str) -> None:
+        if time.monotonic() - last[0] > 5.0:
+            last[0] = time.monotonic()
+            print(f"{name}: {100 * fraction:3.0f} %  {text}", file=sys.stderr, flush=True)
+
+    return report
 
 
 def load_result(path: Path) -> StudyResult | None:
@@ -156,7 +169,7 @@ def load_result(path: Path) -> StudyResult | None:
 
 
 def rounded(value: float, digits: int = 4) -> float:
-    """A finite or infinite float for a table, to so many decimals."""
+    """A finite or infinite float for a table, rounded to `digits` decimals."""
     return round(float(value), digits) + 0.0  # no minus before a zero
 
 

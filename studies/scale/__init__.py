@@ -1,1 +1,1 @@
-"""Millions of rows, many hexagons, many workers and many analysts, and what is told of the time they take."""
+"""Millions of rows, many hexagons, many workers and many analysts, and forecasts of the time they take."""

@@ -3,26 +3,19 @@
 Command: `python -m studies.scale.cells [--largest 178000]`.
 
 Generated readings at random places of a box in the middle of England, hexagons of resolution 8, values that
-wave over the box; no reference data, the mechanisms and priors that a release tries unless told otherwise.
-What runs is what the command line does where nothing is chosen: the full search, for one budget, on five
-simulated fields. `--quick` runs the quick one, `--frontier` adds the budgets that the app shows beside it,
-`--mechanisms` names what is tried. Each size runs once, in a process of its own, so that each peak of memory
-is its own; CPU seconds of one thread. Expected is what the program says beforehand. Fitted exponents are of
-the three largest sizes: what is small is mostly fixed cost.
+wave over the box, no reference data, the default mechanisms and priors. The run is the default of the command
+line: the full search, for one budget, on five simulated fields. `--quick` runs the quick search, `--frontier`
+adds the further budgets of the app, `--mechanisms` names mechanisms. Each size runs once, in a separate
+process, so that peaks of memory do not mix; CPU seconds of one thread. Expected figures are the program's
+forecast. Exponents are fitted to the three largest sizes, since small ones are mostly fixed cost.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
 import json
 import resource
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -37,6 +30,8 @@ from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
+from studies.material.home import home
+from studies.reporting.measures import growth, run_child
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 178_000)
 SEED, RECORDS = 5, 100_000
@@ -47,7 +42,7 @@ STEPS = ("load", "search", "plan", "publish")
 
 
 def settings_of(cells: int, folder: Path, quick: bool, seed: int = SEED) -> ReleaseSettings:
-    """Readings over a square of about so many hexagons, and what is asked of them."""
+    """Settings of a release of generated readings over a square of about `cells` hexagons."""
     high = float(np.sqrt(cells * CELL_KM2)) / KM
     wide = high / float(np.cos(np.radians(MIDDLE[1])))
     generator = np.random.default_rng(seed)
@@ -71,32 +66,30 @@ def settings_of(cells: int, folder: Path, quick: bool, seed: int = SEED) -> Rele
     )
 
 
-def _measure(cells: int, asked: argparse.Namespace) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ |= {"HEXCURSION_HOME": str(folder / "home"), "HEXCURSION_WITNESS": str(folder / "witness")}
-        settings = settings_of(cells, folder, asked.quick)
-        if asked.mechanisms:
-            settings = settings.with_changes(mechanisms=tuple(asked.mechanisms))
+def _measure(cells: int, options: argparse.Namespace) -> None:
+    with home() as folder:
+        settings = settings_of(cells, folder, options.quick)
+        if options.mechanisms:
+            settings = settings.with_changes(mechanisms=tuple(options.mechanisms))
         fast = speed()
         marks = [time.process_time()]
         peaks = []
 
-        def done() -> None:
+        def mark() -> None:
             marks.append(time.process_time())
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
         project = load_project(settings)
-        done()
-        tuned = tune(project, beside=FRONTIER_EPSILONS if asked.frontier else ())
-        done()
-        said = search_estimate(asked_of(project, not asked.frontier), min(fast, speed()))
+        mark()
+        tuned = tune(project, beside=FRONTIER_EPSILONS if options.frontier else ())
+        mark()
+        forecast = search_estimate(asked_of(project, not options.frontier), min(fast, speed()))
         marks[-1] = time.process_time()
         ledger = open_ledger(None)
         plan = plan_release(project, tuned.choice, ledger)
-        done()
+        mark()
         published = publish(plan, ledger, folder / "bundle")
-        done()
+        mark()
         spent = dict(zip(STEPS, np.diff(marks).tolist(), strict=True))
         size = (published.folder / "cells.geojson").stat().st_size / 1e6
         agreement = tuned.result.chosen.utility.agreement
@@ -111,8 +104,8 @@ def _measure(cells: int, asked: argparse.Namespace) -> None:
                 "designs": tuned.result.evaluated,
                 "mechanism": tuned.choice.design.mechanism,
                 "agreement": agreement,
-                "told": said.seconds,
-                "told MB": said.megabytes,
+                "told": forecast.seconds,
+                "told MB": forecast.megabytes,
             }
         )
     )
@@ -123,48 +116,39 @@ def main() -> None:
     parser.add_argument("--least", type=int, default=SIZES[0], help="fewest cells (default 1000)")
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="most cells (default 178000)")
     parser.add_argument("--quick", action="store_true", help="the quick search, on one simulated field")
-    parser.add_argument(
-        "--frontier", action="store_true", help="with the budgets that the app shows beside it"
-    )
-    parser.add_argument("--mechanisms", nargs="+", help="what is tried (default: what is usual)")
+    parser.add_argument("--frontier", action="store_true", help="with the further budgets of the app")
+    parser.add_argument("--mechanisms", nargs="+", help="names (default: the usual ones)")
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.measure:
-        _measure(asked.measure, asked)
+    options = parser.parse_args()
+    if options.measure:
+        _measure(options.measure, options)
         return
     heads = ("cells", *(f"{step} s" for step in STEPS), "expected", "search MB", "expected", "peak MB")
     print(" ".join(f"{head:>10}" for head in (*heads, "geojson MB", "IoU")) + "  mechanism", flush=True)
     start, rows = time.monotonic(), []
     for cells in SIZES:
-        if not asked.least <= cells <= asked.largest:
+        if not options.least <= cells <= options.largest:
             continue
-        command = [
-            sys.executable,
-            "-m",
-            "studies.scale.cells",
-            "--measure",
-            str(cells),
-            *_passed_on(asked),
-        ]
-        found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
-        rows.append(found)
-        steps = [f"{found[step]:.1f}" for step in STEPS]
-        sizes = [f"{found[key]:.0f}" for key in ("told", "searched", "told MB", "peak")]
-        shown = (str(found["cells"]), *steps, *sizes, f"{found['geojson']:.1f}", f"{found['agreement']:.3f}")
-        print(" ".join(f"{figure:>10}" for figure in shown) + f"  {found['mechanism']}", flush=True)
+        command = [sys.executable, "-m", "studies.scale.cells", "--measure", str(cells)]
+        row = run_child([*command, *_passed_on(options)])
+        rows.append(row)
+        steps = [f"{row[step]:.1f}" for step in STEPS]
+        sizes = [f"{row[key]:.0f}" for key in ("told", "searched", "told MB", "peak")]
+        figures = (str(row["cells"]), *steps, *sizes, f"{row['geojson']:.1f}", f"{row['agreement']:.3f}")
+        print(" ".join(f"{figure:>10}" for figure in figures) + f"  {row['mechanism']}", flush=True)
     for step in (*STEPS, "searched", "peak", "geojson"):
         last = rows[-3:]
         if len(last) == 3:
-            slope = np.polyfit(np.log([row["cells"] for row in last]), np.log([row[step] for row in last]), 1)
-            print(f"{step} grows like cells^{slope[0]:.2f}")
+            slope = growth([row["cells"] for row in last], [row[step] for row in last])
+            print(f"{step} grows like cells^{slope:.2f}")
     print(f"Seed {SEED} of {RECORDS:,} generated readings; every size once, CPU seconds of one thread.")
     print(f"The whole benchmark took {time.monotonic() - start:.0f} s.")
 
 
-def _passed_on(asked: argparse.Namespace) -> list[str]:
-    """What was asked of each size, for its process."""
-    flags = [f"--{name}" for name in ("quick", "frontier") if getattr(asked, name)]
-    return flags + (["--mechanisms", *asked.mechanisms] if asked.mechanisms else [])
+def _passed_on(options: argparse.Namespace) -> list[str]:
+    """Options of each size, for its process."""
+    flags = [f"--{name}" for name in ("quick", "frontier") if getattr(options, name)]
+    return flags + (["--mechanisms", *options.mechanisms] if options.mechanisms else [])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Disguises of released data: `python -m studies.scale.disguises`.
 
-Three tables are made (samples, each at a place of its own; stations with hourly readings; sales at
-postcodes with round prices), charged to a ledger once, changed, and planned again. The table says of each
-change whether the ledger follows the records (`followed`: the earlier releases count), tells the curator
-that the data are alike (`warned`), or sees nothing (`not found`). Other records of the same area are among
-them: for these `followed` would be a mistake.
+Three tables (samples at distinct places; stations with hourly readings; sales at postcodes with round prices)
+are charged to a ledger once, changed, and planned again. For each change the output states whether the ledger
+follows the records (`followed`: the earlier releases count), warns the curator that the data are alike
+(`warned`), or notices nothing (`not found`). As a control, other records of the same area must not be
+`followed`.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ NUMBERED = {"value": "no2", "identifier": "number"}
 
 @dataclass(frozen=True)
 class Disguise:
-    """A table that was charged with `first`, and what is planned afterwards: it, changed, with `then`.
+    """A table that is charged with `first`, changed, and planned again with `then`.
 
     Parameters
     ----------
     data
         name of the table in `TABLES`
     how
-        how it was changed, in words
+        the change in words
     first, then
-        columns that were named, and are named now
+        columns named at first, and afterwards
     change
-        what was done to the table; None leaves the file as it is
+        of the table; None leaves the file as it is
     separator
         between the columns of the changed file
     """
@@ -69,7 +69,7 @@ class Disguise:
 
 @dataclass
 class Found:
-    """What the ledger says of one disguise."""
+    """The ledger's answer to one disguise."""
 
     disguise: Disguise
     outcome: Outcome
@@ -157,7 +157,7 @@ def times(factor: float, name: str = "no2") -> Change:
 
 
 def moved(degrees: float) -> Change:
-    """Each place moved by so much, in a direction of its own."""
+    """Move each place by `degrees` in a random direction."""
 
     def change(table: Table, rng: np.random.Generator) -> Table:
         angle = rng.uniform(0, 2 * np.pi, len(table))
@@ -175,26 +175,26 @@ def both(*changes: Change) -> Change:
     """One change after the other."""
 
     def change(table: Table, rng: np.random.Generator) -> Table:
-        for one in changes:
-            table = one(table, rng)
+        for step in changes:
+            table = step(table, rng)
         return table
 
     return change
 
 
 def among(others: int, own: int) -> Change:
-    """So many of the rows among others, which have names of their own."""
+    """Put `own` of the rows among `others` other ones with new names."""
 
     def change(table: Table, rng: np.random.Generator) -> Table:
-        more = samples(rng, others, "2024-06-01")
-        more = more.assign(sample="N" + more["sample"], bottle="N" + more["bottle"])
-        return pd.concat([table.head(own), more])
+        other_rows = samples(rng, others, "2024-06-01")
+        other_rows = other_rows.assign(sample="N" + other_rows["sample"], bottle="N" + other_rows["bottle"])
+        return pd.concat([table.head(own), other_rows])
 
     return change
 
 
 def projected(table: Table, rng: np.random.Generator) -> Table:
-    """Places on the British grid; made by inverting the conversion, to a tenth of a millimetre."""
+    """Places on the British grid, by the inverse conversion to a tenth of a millimetre."""
     from pyproj import Transformer
 
     east, north = Transformer.from_crs(4326, 27700, always_xy=True).transform(table.lon, table.lat)
@@ -218,8 +218,8 @@ def anew(make: Callable[[np.random.Generator], Table], prefix: str = "") -> Chan
     """Other records altogether."""
 
     def change(table: Table, rng: np.random.Generator) -> Table:
-        made = make(rng)
-        return made.assign(sample=prefix + made["sample"]) if prefix else made
+        records = make(rng)
+        return records.assign(sample=prefix + records["sample"]) if prefix else records
 
     return change
 
@@ -336,11 +336,11 @@ OTHERS = (
     Disguise(P, "houses after flats of one file", SOLD | {"where": (("half", "flat"),)},
              SOLD | {"where": (("half", "house"),)}),
 )  # fmt: skip
-"""Other records: to follow these would be a mistake, to warn of common places or of a common file is none."""
+"""Other records: the ledger must not follow them, but may warn of common places or a common file."""
 
 
 def look(folder: Path, disguise: Disguise, number: int) -> Found:
-    """Charge the table, change it, plan it again; nothing is written into a ledger but the first charge."""
+    """Charge the table, change it and plan it again; only the first charge enters the ledger."""
     rng = np.random.default_rng([SEED, number])
     table = numbered(TABLES[disguise.data](rng))
     ledger = open_ledger(folder / f"{number}.sqlite")
@@ -351,33 +351,33 @@ def look(folder: Path, disguise: Disguise, number: int) -> Found:
     if disguise.change is not None:
         path, changed = folder / f"{number}-then.csv", disguise.change(table, rng)
     then = _charge(ledger, path, changed, disguise.then, disguise.separator)
-    seen = ledger.preview(then, DELTA)
-    outcome: Outcome = "followed" if seen.before > 0 else "warned" if seen.alike else "not found"
-    assert seen.standing is not None
+    preview = ledger.preview(then, DELTA)
+    outcome: Outcome = "followed" if preview.before > 0 else "warned" if preview.alike else "not found"
+    assert preview.standing is not None
     facts = ", ".join(
         word
-        for alike in seen.alike
+        for alike in preview.alike
         for word, true in ((f"{alike.places:.0%} of places", alike.places >= 0.8), ("file", alike.file))
         if true
     )
-    return Found(disguise, outcome, seen.standing.shared, seen.standing.n, facts)
+    return Found(disguise, outcome, preview.standing.shared, preview.standing.n, facts)
 
 
 def looks() -> Iterator[Found]:
-    """What the ledger says of every disguise, then of the other records."""
+    """The ledger's answers to every disguise, then to the other records."""
     with tempfile.TemporaryDirectory() as folder:
-        kept = {name: os.environ.get(name) for name in (HOME_VARIABLE, WITNESS_VARIABLE)}
+        previous = {name: os.environ.get(name) for name in (HOME_VARIABLE, WITNESS_VARIABLE)}
         os.environ.update({HOME_VARIABLE: f"{folder}/home", WITNESS_VARIABLE: f"{folder}/witness"})
         try:
             for number, disguise in enumerate((*DISGUISES, *OTHERS)):
                 yield look(Path(folder), disguise, number)
         finally:
-            for name, value in kept.items():
+            for name, value in previous.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def _charge(
-    ledger: Ledger, path: Path, table: Table | None, said: dict[str, object], separator: str = ","
+    ledger: Ledger, path: Path, table: Table | None, columns: dict[str, object], separator: str = ","
 ) -> Charge:
     if table is not None:
         if "no2" in table:
@@ -385,27 +385,27 @@ def _charge(
         if "number" not in table:
             table = numbered(table)
         table.to_csv(path, index=False, sep=separator)
-    source = SourceSettings(str(path), **({"x": "lon", "y": "lat"} | said))  # type: ignore[arg-type]
-    found, _ = load_source(source, "ug/m3")
+    source = SourceSettings(str(path), **({"x": "lon", "y": "lat"} | columns))  # type: ignore[arg-type]
+    records, _ = load_source(source, "ug/m3")
     return Charge(
-        ledger.fingerprint(found.x, found.y, found.value),
+        ledger.fingerprint(records.x, records.y, records.value),
         "point",
         Cost.gaussian(MU),
         {"title": "first"},
-        keys_of(found, source, ledger),
+        keys_of(records, source, ledger),
     )
 
 
 def main() -> None:
     print(f"Seed {SEED}. Each table is charged once and planned again.\n")
     counts: dict[str, int] = {}
-    for number, found in enumerate(looks()):
+    for number, answer in enumerate(looks()):
         if number in (0, len(DISGUISES)):
             print("The same records in other words" if number == 0 else "\nOther records", end="\n\n")
-        disguise = found.disguise
-        about = found.facts or f"{found.shared:,} of {found.records:,} records"
-        print(f"  {disguise.data:<9} {disguise.how:<67} {found.outcome:<10} {about}")
-        key = f"{'same' if number < len(DISGUISES) else 'other'} records {found.outcome}"
+        disguise = answer.disguise
+        about = answer.facts or f"{answer.shared:,} of {answer.records:,} records"
+        print(f"  {disguise.data:<9} {disguise.how:<67} {answer.outcome:<10} {about}")
+        key = f"{'same' if number < len(DISGUISES) else 'other'} records {answer.outcome}"
         counts[key] = counts.get(key, 0) + 1
     print("\n" + ", ".join(f"{key}: {count}" for key, count in counts.items()) + ".")
 

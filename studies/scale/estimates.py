@@ -1,24 +1,19 @@
 """Fits and checks what the program says of time and memory: `python -m studies.scale.estimates [--check]`.
 
-Searches and releases of generated readings (those of `studies.scale.cells`) at several sizes, each in a
-process of its own. A search tells how far it is; so one run gives the time of every part of it. What is
-fitted goes to hexcursion/estimates/measured.json; then sizes and settings between and beyond the fitted ones
-are run and held against the estimate. Seconds are CPU seconds of one thread, and `speed` those of a small
-fixed task in the same process, by which an estimate is carried to another machine or a busier one. `--check`
-fits nothing.
+Searches and releases of generated readings (those of `studies.scale.cells`) run at several sizes, each in a
+separate process. A search reports its progress, so one run gives the time of every part. The fit goes to
+hexcursion/estimates/measured.json; then sizes and settings between and beyond the fitted ones are run and
+compared with the estimate. Seconds are CPU seconds of one thread, and `speed` those of a small fixed task in
+the same process, which transfers an estimate to another or a busier machine. `--check` fits nothing.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
 import json
 import math
+import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,12 +30,15 @@ from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.task import FRONTIER_EPSILONS
 from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
+from studies.material.home import home
 from studies.registry import STUDIES
+from studies.reporting.measures import run_child
 from studies.scale.cells import RECORDS, SEED, settings_of
 from studies.scale.rows import Held, write_postcodes, write_sales
 
 FITTED = 300, 1_000, 3_000, 10_000  # hexagons of quick searches
 FULL_AT = 1_000
+SELF = [sys.executable, "-m", "studies.scale.estimates"]
 DENSE = 300, 600, 1_400  # of quick searches with a dense prior and without
 PLAIN_PRIOR, DENSE_PRIOR = "car", "car,exponential"
 READ = 200_000, 2_000_000  # sales
@@ -59,14 +57,12 @@ CHECKED: tuple[tuple[Measured, int, str], ...] = (
 
 
 def _measure(kind: Measured, cells: int, priors: str) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ |= {"HEXCURSION_HOME": str(folder / "home"), "HEXCURSION_WITNESS": str(folder / "witness")}
+    with home() as folder:
         settings = settings_of(cells, folder, kind == "quick")
         if kind == REFERENCE:
             (folder / "before").mkdir()
-            before = settings_of(cells, folder / "before", False, SEED + 1).data
-            settings = settings.with_changes(reference=before, reference_public=False, clip=None)
+            reference = settings_of(cells, folder / "before", False, SEED + 1).data
+            settings = settings.with_changes(reference=reference, reference_public=False, clip=None)
         if priors:
             settings = settings.with_changes(priors=tuple(priors.split(",")))
         fast = speed()
@@ -88,14 +84,14 @@ def _measure(kind: Measured, cells: int, priors: str) -> None:
         start = time.process_time()
         ledger = open_ledger(None)
         publish(plan_release(project, tuned.choice, ledger), ledger, folder / "bundle")
-        found = {"cells": project.domain.size, "parts": spent, "peak": peak, "bare": bare}
-        found |= {"release": time.process_time() - start, "released": _peak()}
-        found |= {"speed": min(fast, speed()), "asked": vars(asked_of(project))}
-    print(json.dumps(found))
+        figures = {"cells": project.domain.size, "parts": spent, "peak": peak, "bare": bare}
+        figures |= {"release": time.process_time() - start, "released": _peak()}
+        figures |= {"speed": min(fast, speed()), "asked": vars(asked_of(project))}
+    print(json.dumps(figures))
 
 
 def _part_of(fraction: float, names: tuple[str, ...]) -> str:
-    """The part that a search has just done a piece of when it says how far it is."""
+    """The part of a search that its reported fraction belongs to."""
     if fraction <= 0.2:
         return names[0]
     number = 1 + int((fraction - 0.2 - 1e-9) / 0.75 * (len(names) - 2))
@@ -107,49 +103,45 @@ def _peak() -> float:
 
 
 def _run(kind: Measured, cells: int, priors: str = "") -> dict[str, Any]:
-    command = [sys.executable, "-m", "studies.scale.estimates", "--measure", kind, str(cells), priors]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return run_child([*SELF, "--measure", kind, str(cells), priors])
 
 
 def _fit(searches_only: bool) -> None:
-    """Run the fitted sizes and store what they took, in units of the small fixed task."""
+    """Run the fitted sizes and store their costs in units of the small fixed task."""
     runs = [_said("quick", _run("quick", size, PLAIN_PRIOR)) for size in FITTED]
     full = _said("full", _run("full", FULL_AT))
-    before = _before()
+    stored = _before()
     if searches_only:
-        store(runs, full, before["dense"], before["reading"])
+        store(runs, full, stored["dense"], stored["reading"])
     else:
         store(runs, full, _dense(), _reading())
     _store(_before() | _shares())
 
 
 def _dense() -> dict[str, list[list[float]]]:
-    """What a dense prior adds to quick searches: the difference of two runs of each size."""
-    work, held = [], []
+    """Extra cost of a dense prior in quick searches: the difference of two runs of each size."""
+    work, memory = [], []
     for size in DENSE:
         without, with_it = (
             _said("dense", _run("quick", size, priors)) for priors in (PLAIN_PRIOR, DENSE_PRIOR)
         )
-        more = [sum(run["parts"].values()) / run["speed"] for run in (without, with_it)]
-        work.append([with_it["cells"], round(max(more[1] - more[0], 0.1), 2)])
-        held.append([with_it["cells"], round(max(with_it["peak"] - without["peak"], 0.1), 2)])
-    return {"work": work, "held": held}
+        costs = [sum(run["parts"].values()) / run["speed"] for run in (without, with_it)]
+        work.append([with_it["cells"], round(max(costs[1] - costs[0], 0.1), 2)])
+        memory.append([with_it["cells"], round(max(with_it["peak"] - without["peak"], 0.1), 2)])
+    return {"work": work, "held": memory}
 
 
 def _shares() -> dict[str, float]:
-    """What full searches of two kinds take, in units of what the tables alone say."""
-    found = {}
+    """Costs of full searches of two kinds, in units of the tables' forecast."""
+    factors = {}
     for kind in (REFERENCE, ALONE):
         logs = []
         for size in SHARES_AT:
             run = _said(kind, _run(kind, size))
             plain = search_estimate(Asked(**run["asked"] | {"reference": False}), run["speed"]).seconds
             logs.append(math.log(sum(run["parts"].values()) / plain))
-        found[kind] = round(math.exp(sum(logs) / len(logs)), 2)
-    return found
+        factors[kind] = round(math.exp(sum(logs) / len(logs)), 2)
+    return factors
 
 
 def store(
@@ -177,7 +169,7 @@ def store(
 
 
 def _factors(full: dict[str, Any], quick: dict[str, Any]) -> dict[str, float]:
-    """What a full search takes, part by part, for each unit of a quick one on as many hexagons."""
+    """Costs of a full search, part by part, in units of a quick one on as many hexagons."""
     factors = {
         part: round(took / full["speed"] / at(quick["search"][part], full["cells"], (1.0, 2.0)), 2)
         for part, took in full["parts"].items()
@@ -201,58 +193,42 @@ def _table(runs: list[dict[str, Any]], figure: Callable[[dict[str, Any]], float]
 
 def _reading() -> dict[str, Any]:
     """Two sizes of a file of sales: a line through their seconds, and their megabytes."""
-    found = []
+    sizes = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         postcodes = write_postcodes(folder)
         for rows in READ:
             sales = write_sales(folder, rows)
-            command = [
-                sys.executable,
-                "-m",
-                "studies.scale.estimates",
-                "--read",
-                str(sales),
-                str(postcodes),
-            ]
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                check=True,
-                env={**os.environ, "TMPDIR": name, "HEXCURSION_READ_BEFORE": "off"},
-            )
-            read = json.loads(done.stdout)
+            command = [*SELF, "--read", str(sales), str(postcodes)]
+            read = run_child(command, TMPDIR=name, HEXCURSION_READ_BEFORE="off")
             size = (sales.stat().st_size + postcodes.stat().st_size) / 1e6
             print(f"reading {size:.0f} MB: {read}", flush=True)
-            found.append((size, read["seconds"] / read["speed"], read["peak"]))
-    (low, fast, less), (high, slow, more) = found
-    each = (slow - fast) / (high - low)
+            sizes.append((size, read["seconds"] / read["speed"], read["peak"]))
+    (low, fast, small_memory), (high, slow, large_memory) = sizes
+    per_megabyte = (slow - fast) / (high - low)
     return {
-        "start": round(max(fast - each * low, 0.0), 3),
-        "each": round(each, 3),
-        "memory": [[round(low), round(less)], [round(high), round(more)]],
+        "start": round(max(fast - per_megabyte * low, 0.0), 3),
+        "each": round(per_megabyte, 3),
+        "memory": [[round(low), round(small_memory)], [round(high), round(large_memory)]],
     }
 
 
 def _studies() -> dict[str, list[float]]:
-    """What the quick run of each study takes, and the megabytes of its process at most."""
-    found = {}
+    """CPU time of the quick run of each study, and the peak of its process in megabytes."""
+    costs = {}
     for name in STUDIES:
-        command = [sys.executable, "-m", "studies.scale.estimates", "--study", name]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        run = json.loads(done.stdout.splitlines()[-1])
+        run = run_child([*SELF, "--study", name])
         print(f"study {name}: {run}", flush=True)
-        found[name] = [round(run["seconds"] / run["speed"], 1), round(run["peak"])]
-    return found
+        costs[name] = [round(run["seconds"] / run["speed"], 1), round(run["peak"])]
+    return costs
 
 
 def _study(name: str) -> None:
-    before, start = speed(), _spent()
+    speed_before, start = speed(), _spent()
     STUDIES[name].quick(None)
     spent = _spent() - start
     peak = max(_peak(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
-    print(json.dumps({"seconds": spent, "peak": peak, "speed": min(before, speed())}))
+    print(json.dumps({"seconds": spent, "peak": peak, "speed": min(speed_before, speed())}))
 
 
 def _spent() -> float:
@@ -262,11 +238,11 @@ def _spent() -> float:
 
 
 def _read(sales: str, postcodes: str) -> None:
-    held, before = Held(), speed()
+    memory, speed_before = Held(), speed()
     start = time.process_time()
     load_source(SourceSettings(sales, postcodes=postcodes, segment="standard"))
     spent = time.process_time() - start
-    print(json.dumps({"seconds": spent, "peak": held.most, "speed": min(before, speed())}))
+    print(json.dumps({"seconds": spent, "peak": memory.most, "speed": min(speed_before, speed())}))
 
 
 def _said(kind: Measured, run: dict[str, Any]) -> dict[str, Any]:
@@ -299,43 +275,43 @@ def main() -> None:
     parser.add_argument("--study", help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--read", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.read:
-        _read(*asked.read)
+    options = parser.parse_args()
+    if options.read:
+        _read(*options.read)
         return
-    if asked.study:
-        _study(asked.study)
+    if options.study:
+        _study(options.study)
         return
-    if asked.studies:
+    if options.studies:
         _store(_before() | {"studies": _studies()})
         return
-    if asked.measure:
-        _measure(asked.measure[0], int(asked.measure[1]), asked.measure[2])
+    if options.measure:
+        _measure(options.measure[0], int(options.measure[1]), options.measure[2])
         return
-    if asked.reading:
+    if options.reading:
         _store(_before() | {"reading": _reading()})
         return
-    if asked.dense:
+    if options.dense:
         _store(_before() | {"dense": _dense()})
         return
-    if asked.shares:
+    if options.shares:
         _store(_before() | _shares())
         return
-    if asked.full:
+    if options.full:
         stored = _before()
         _store(stored | {"full": _factors(_said("full", _run("full", FULL_AT)), stored)})
         return
     start = time.monotonic()
-    if not asked.check:
-        _fit(asked.searches)
+    if not options.check:
+        _fit(options.searches)
     print("\n  what   cells   search s   expected  ratio       MB   expected  ratio")
     for kind, size, priors in CHECKED:
         run = _run(kind, size, priors)
-        said = search_estimate(Asked(**run["asked"]), run["speed"])
+        guess = search_estimate(Asked(**run["asked"]), run["speed"])
         took = sum(run["parts"].values())
         print(
-            f"{kind:>6} {run['cells']:>7,} {took:>10.1f} {said.seconds:>10.1f} {said.seconds / took:>6.2f} "
-            f"{run['peak']:>8.0f} {said.megabytes:>10.0f} {said.megabytes / run['peak']:>6.2f}  {priors}",
+            f"{kind:>6} {run['cells']:>7,} {took:>10.1f} {guess.seconds:>10.1f} {guess.seconds / took:>6.2f} "
+            f"{run['peak']:>8.0f} {guess.megabytes:>10.0f} {guess.megabytes / run['peak']:>6.2f}  {priors}",
             flush=True,
         )
     print(f"Seed {SEED} of {RECORDS:,} generated readings; every size once, CPU seconds of one thread.")

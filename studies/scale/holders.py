@@ -3,10 +3,10 @@
 Command: `python -m studies.scale.holders [FOLDER] [--releases N] [--only NAME]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence
-says so. Every holder releases the same sums at epsilon 1. Agreement is IoU with the map of all
-records without privacy, over hexagons that hold a record; right is the share of all records whose
-side of the threshold the map shows. Shuffled: the same with values exchanged over all places. Rule: one
-holder of everything at the Gaussian-DP parameter mu over the root of the number of holders.
+says so. Every holder releases the same sums at epsilon 1. Agreement is IoU with the map of all records
+without privacy, over hexagons with a record; right is the share of all records whose side of the
+threshold the map shows. Shuffled: the same with values exchanged over all places. Rule: one holder
+of everything at the Gaussian-DP parameter mu over the root of the number of holders.
 
 The attack: of the first holder's table the two neighbours that its sums tell apart best. The adversary
 knows every other record of all holders and sees all bundles, or the added sums alone; mu is what a test
@@ -14,10 +14,6 @@ between the two tables reaches. Exchanged: the same with the tables' names excha
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import math
 from dataclasses import dataclass, replace
@@ -57,13 +53,13 @@ def main() -> None:
     parser = real_files_parser(__doc__)
     parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
     parser.add_argument("--only", default="", help="rows whose names hold this")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
-        every = rows(asked.folder)
+        every = rows(options.folder)
     except WorkflowError as error:
         print(error)
         return
-    print(f"Means of {asked.releases} simulated releases at epsilon {EPSILON:g} each.")
+    print(f"Means of {options.releases} simulated releases at epsilon {EPSILON:g} each.")
     print(f"Seed {SEED} draws the splits, the noise and the shuffled values.")
     print("One: one holder of everything. Loss: of agreement, one less together.")
     print(
@@ -74,48 +70,48 @@ def main() -> None:
         "shuffled  right: one  together  alone"
     )
     for name, (centre, clip) in SCALES.items():
-        if asked.only in name:
+        if options.only in name:
             settings = every[name].with_changes(
                 reference=None, reference_public=False, prior_mean=None, public_counts=None,
                 centre=centre, clip=clip,
             )  # fmt: skip
-            _measure(name, load_project(settings), asked.releases)
+            _measure(name, load_project(settings), options.releases)
 
 
 def _measure(name: str, project: Project, releases: int) -> None:
-    placed, facts = project.private.placed, public_facts(project)
-    records = bin_records(placed, project.response, "point")
+    observations, facts = project.private.placed, public_facts(project)
+    records = bin_records(observations, project.response, "point")
     budget = Budget(EPSILON, DELTA, None)
     truth = fit_baseline(project, fixed_model(facts, ask_of(project), budget, project.response).design).inside
     generator = np.random.default_rng(SEED)
-    responses = project.response.response(placed.value)
+    responses = project.response.response(observations.value)
     level = float(project.response.forward(project.settings.threshold))
-    above = placed.value > project.settings.threshold
-    scene = _Scene(facts, placed.index, responses, above, truth, level)
-    one = scene.released(np.zeros(records.n, dtype=np.int64), 1, releases)
-    mixed = replace(scene, responses=generator.permutation(responses))
-    attacked = []
+    above = observations.value > project.settings.threshold
+    scene = _Scene(facts, observations.index, responses, above, truth, level)
+    single = scene.released(np.zeros(records.n, dtype=np.int64), 1, releases)
+    shuffled_scene = replace(scene, responses=generator.permutation(responses))
+    attacks = []
     for holders in NUMBERS:
         mu = budget.mu / math.sqrt(holders)
         rule = scene.released(np.zeros(records.n, dtype=np.int64), 1, releases, mu)
         for split in ("by place", "random"):
             owner = _owners(project, holders, split, generator)
             if split == "by place":
-                attacked.append((holders, *scene.attacked(owner, holders, generator)))
+                attacks.append((holders, *scene.attacked(owner, holders, generator)))
             together, alone = scene.released(owner, holders, releases), scene.alone(owner, holders)
-            shuffled = mixed.released(owner, holders, max(2, releases // 5))
+            shuffled = shuffled_scene.released(owner, holders, max(2, releases // 5))
             print(
-                f"{name:26} {split:8} {holders:7} {records.n:8,} {one[0]:6.3f} {together[0]:9.3f} "
-                f"{one[0] - together[0]:+7.3f} {rule[0]:7.3f} {gaussian_epsilon(mu, DELTA):8.3f} "
+                f"{name:26} {split:8} {holders:7} {records.n:8,} {single[0]:6.3f} {together[0]:9.3f} "
+                f"{single[0] - together[0]:+7.3f} {rule[0]:7.3f} {gaussian_epsilon(mu, DELTA):8.3f} "
                 f"{alone[0]:6.3f} {shuffled[0]:9.3f} "
-                f"{one[1]:11.3f} {together[1]:9.3f} {alone[1]:6.3f}",
+                f"{single[1]:11.3f} {together[1]:9.3f} {alone[1]:6.3f}",
                 flush=True,
             )
     print(f"{'attack on one holder':26} holders  stated mu  exact  all bundles  added sums  exchanged")
-    for number, stated, exact, bundles, added, exchanged in attacked:
+    for number, stated_mu, exact, bundles, added_sums, exchanged in attacks:
         print(
-            f"{name:26} {number:7} {stated:10.4f} {exact:6.4f} {bundles:12.3f} "
-            f"{added:11.3f} {exchanged:10.3f}"
+            f"{name:26} {number:7} {stated_mu:10.4f} {exact:6.4f} {bundles:12.3f} "
+            f"{added_sums:11.3f} {exchanged:10.3f}"
         )
 
 
@@ -146,12 +142,12 @@ class _Scene:
         facts = replace(self.facts, n=self.index.size)
         scores = []
         for number in range(releases):
-            kept = [
+            sums = [
                 KeptSums.of(part.released(ExactNoise(SimulationEntropy(_seed(number, holder))))[0],
                             part.plan.features)
                 for holder, part in enumerate(parts)
             ]  # fmt: skip
-            reading = add_sums([design] * holders, kept, facts).reading
+            reading = add_sums([design] * holders, sums, facts).reading
             scores.append(self._scores(reading.mean, reading.sd))
         return np.asarray(np.mean(scores, axis=0))
 
@@ -169,21 +165,21 @@ class _Scene:
         noise = means[0][1]
         apart = (means[0][0] - means[1][0]) / noise
         exact = float(np.linalg.norm(apart))
-        stated = MECHANISMS[design.mechanism].guarantee(design, replace(self.facts, n=tables[0].records.n))
+        guarantee = MECHANISMS[design.mechanism].guarantee(design, replace(self.facts, n=tables[0].records.n))
         source = ExactNoise(SimulationEntropy(_seed(0, holders)))
-        own, all_noises = (np.empty((2, TRIALS)) for _ in range(2))
+        scores, added_scores = (np.empty((2, TRIALS)) for _ in range(2))
         for side, table in enumerate(tables):
             for trial in range(TRIALS):
-                (found,) = table.released(source)
-                seen = (np.concatenate(found.parts) - means[1][0]) / noise @ apart / exact
-                own[side, trial] = seen
-                others = generator.normal(0.0, 1.0, (holders - 1))  # of the others' noise in that direction
-                all_noises[side, trial] = (seen + others.sum()) / math.sqrt(holders)
-        exchanged = generator.permuted(own, axis=0)
+                (sums,) = table.released(source)
+                score = (np.concatenate(sums.parts) - means[1][0]) / noise @ apart / exact
+                scores[side, trial] = score
+                noises = generator.normal(0.0, 1.0, (holders - 1))  # of other holders, that direction
+                added_scores[side, trial] = (score + noises.sum()) / math.sqrt(holders)
+        exchanged = generator.permuted(scores, axis=0)
         return (
-            float(stated.cost.gaussian_mu or math.nan),
+            float(guarantee.cost.gaussian_mu or math.nan),
             exact,
-            *map(_reached, (own, all_noises, exchanged)),
+            *map(_reached, (scores, added_scores, exchanged)),
         )
 
     def alone(self, owner: Ints, holders: int) -> Floats:
@@ -191,7 +187,7 @@ class _Scene:
         scores = []
         for holder in range(holders):
             mine = owner == holder
-            scores.append(replace(self, index=self.index, responses=self.responses)._one(mine, holder))
+            scores.append(self._one(mine, holder))
         return np.asarray(np.mean(scores, axis=0))
 
     def _one(self, mine: Bools, holder: int) -> Floats:
@@ -218,10 +214,10 @@ class _Scene:
     def _scores(self, mean: Floats | None, sd: Floats | None) -> Floats:
         assert mean is not None
         assert sd is not None
-        shown = exceedance_probability(mean, sd, self.level, "above") >= 0.5
+        inside = exceedance_probability(mean, sd, self.level, "above") >= 0.5
         inhabited = np.unique(self.index)
-        right = np.mean(shown[self.index] == self.above)
-        return np.array([iou(shown[inhabited], self.truth[inhabited]), right])
+        right = np.mean(inside[self.index] == self.above)
+        return np.array([iou(inside[inhabited], self.truth[inhabited]), right])
 
 
 def _shared(facts: PublicFacts, holders: int, records: int) -> SpectralStatisticsDesign:
@@ -240,19 +236,19 @@ def _told_apart(prepared: PreparedSums) -> tuple[tuple[int, int], tuple[float, f
     products = plan.features.values @ plan.features.values.T
     square = np.diag(products)
     a, b = plan.noise.sums**-2, (plan.noise.counts or math.inf) ** -2
-    moved = {
+    shifts = {
         other: a * (square[:, None] + square - 2.0 * other * products)
         + b * (square[:, None] + square - 2.0 * products)
         for other in (-1.0, 1.0)
     }
-    other = max(moved, key=lambda sign: float(moved[sign].max()))
-    nodes = np.unravel_index(int(np.argmax(moved[other])), products.shape)
+    other = max(shifts, key=lambda sign: float(shifts[sign].max()))
+    nodes = np.unravel_index(int(np.argmax(shifts[other])), products.shape)
     first, second = (int(np.flatnonzero(plan.nodes.place == node)[0]) for node in nodes)
     return (first, second), (1.0, other)
 
 
 def _reached(scores: Floats) -> float:
-    """Distance of two rows of scores in their deviations."""
+    """Distance of two rows of scores, in units of their deviation."""
     return float((scores[0].mean() - scores[1].mean()) / math.sqrt(scores.var(axis=1).mean()))
 
 

@@ -27,14 +27,14 @@ PROCESSES = multiprocessing.get_context("fork")
 def places(folder: Path) -> dict[str, str]:
     """A fresh place per available database."""
     name = f"bench_{uuid.uuid4().hex[:8]}"
-    found = {"SQLite": str(folder / f"{name}.sqlite")}
+    addresses = {"SQLite": str(folder / f"{name}.sqlite")}
     if address := os.environ.get("HEXCURSION_TEST_POSTGRES"):
         server = make_url(address)
         with create_engine(server).begin() as connection:
             connection.execute(text(f"CREATE SCHEMA {name}"))
         url = server.update_query_dict({"options": f"-csearch_path={name}"})
-        found["PostgreSQL"] = url.render_as_string(hide_password=False)
-    return found
+        addresses["PostgreSQL"] = url.render_as_string(hide_password=False)
+    return addresses
 
 
 def release(ledger: Ledger, dataset: str, name: str, mu: float) -> None:
@@ -49,21 +49,21 @@ def growth(database: str, address: str, key: Path) -> None:
     ledger = open_ledger(address, key)
     dataset = ledger.fingerprint([1.0])
     ledger.set_budget(dataset, "point", 1e6, DELTA)
-    done = 0
+    count = 0
     for target in (10, 100, 300):
-        while done < target:
-            release(ledger, dataset, f"{done}", MU)
-            done += 1
+        while count < target:
+            release(ledger, dataset, f"{count}", MU)
+            count += 1
         begun = time.perf_counter()
         for extra in range(5):
             release(ledger, dataset, f"timed {target} {extra}", MU)
-        each = (time.perf_counter() - begun) / 5
+        seconds = (time.perf_counter() - begun) / 5
         begun = time.perf_counter()
         assert ledger.verify() == []
         check = time.perf_counter() - begun
         entries = len(ledger.entries())
-        print(f"{database:10}  {entries:5} entries  {each:6.3f} s a release  {check:6.3f} s to verify")
-        done += 5
+        print(f"{database:10}  {entries:5} entries  {seconds:6.3f} s a release  {check:6.3f} s to verify")
+        count += 5
 
 
 def racer(address: str, key: Path, dataset: str, attempts: int, name: int, results: Any) -> None:

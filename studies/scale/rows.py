@@ -1,27 +1,23 @@
 """Rows: `PEER_PYTHON=/path/to/python python -m studies.scale.rows [--millions 1 3 10 30] [--runs N]`.
 
-A generated Price Paid file of so many rows, each with an identifier of its own, one million postcodes all
-over England, is read, filtered, joined and binned into hexagons; a second process looks at it again. The
-same by DuckDB where this interpreter has it, or the one that PEER_PYTHON names: it reads the same files,
-keeps the last row of each identifier, joins, and takes counts and medians of squares in place of hexagons,
-which it has not. `same s` is DuckDB with what our first look does beside that, so that a second look is
-quick: it hashes both files (SHA-256) and keeps the rows with identifier and date as Parquet (zstd), from
-which it counts. Then as many readings of 2,000 sensors, to one median each. Of several runs the one with the
-least CPU seconds counts, ours and DuckDB's: what else the machine does only adds to them. Every run has a
-process of its own and one thread.
-`MB held` is the peak of what a process holds for itself (anonymous memory, looked at every 20 ms);
-`MB mapped` counts pages of files too, which the system takes back when it needs them.
+A generated Price Paid file, with an identifier for each row and one million postcodes all over England, is
+read, filtered, joined and binned into hexagons; a second process reads it again. DuckDB does the same, in
+this interpreter or in the one that PEER_PYTHON names: it reads the same files, keeps the last row of each
+identifier, joins, and takes counts and medians of squares, since it has no hexagons. `same s` adds to DuckDB
+what makes our second reading quick: it hashes both files (SHA-256), writes the rows with identifier and date
+as Parquet (zstd), and counts from there. Then as many readings of 2,000 sensors, to one median each. Of
+several runs the one with the least CPU seconds counts, since other work of the machine only adds to them.
+Every run has one process and one thread.
+`MB held` is the peak of the anonymous memory of a process, sampled every 20 ms; `MB mapped` counts pages of
+files too, which the system takes back when it needs them.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
 import importlib.util
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -33,6 +29,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+
+from studies.reporting.measures import growth, run_child
 
 Table = Literal["sales", "readings"]
 POSTCODES, SENSORS = 1_000_000, 2_000
@@ -106,7 +104,7 @@ def write_sales(folder: Path, rows: int) -> Path:
     """A file of the shape of the complete Price Paid file."""
     generator = np.random.default_rng(SEED + rows)
     path = folder / "generated-pp-complete.csv"
-    rest = (
+    ending = (
         '"F","N","L","12","FLAT 3","GENERATED STREET","GENERATED PLACE","GENERATED TOWN",'
         '"GENERATED DISTRICT","GENERATED COUNTY","A","A"\n'
     )
@@ -117,14 +115,14 @@ def write_sales(folder: Path, rows: int) -> Path:
             price = generator.integers(50_000, 900_000, size).tolist()
             day = (np.datetime64("1995-01-01") + generator.integers(0, 11_000, size)).astype(str).tolist()
             file.writelines(
-                f'"{{GENERATED-{start + i:026d}}}","{price[i]}","{day[i]} 00:00","{where[i]}",{rest}'
+                f'"{{GENERATED-{start + i:026d}}}","{price[i]}","{day[i]} 00:00","{where[i]}",{ending}'
                 for i in range(size)
             )
     return path
 
 
 def write_readings(folder: Path, rows: int) -> Path:
-    """Readings of sensors that stand still."""
+    """Readings of sensors at fixed places."""
     generator = np.random.default_rng(SEED)
     west, south, east, north = BOX
     places = [
@@ -146,7 +144,7 @@ def write_readings(folder: Path, rows: int) -> Path:
 
 
 class Held:
-    """The peak of what this process holds for itself, in MB."""
+    """The peak of the anonymous memory of this process, in MB."""
 
     def __init__(self) -> None:
         self.most = 0.0
@@ -168,41 +166,37 @@ def _measure(what: Table, path: str, postcodes: str) -> None:
     from hexcursion.project.records import cell_medians, place
     from hexcursion.settings.data_settings import SourceSettings
 
-    held = Held()
+    memory = Held()
     domain = domain_from_bbox(BOX[0] - 0.2, BOX[1] - 0.2, BOX[2] + 0.2, BOX[3] + 0.2, RESOLUTION)
     start, worked = time.perf_counter(), time.process_time()
     if what == "sales":
         observations, _ = load_source(SourceSettings(path, postcodes=postcodes, segment="standard"))
-        placed = place(observations, domain)
+        records = place(observations, domain)
         binned = time.perf_counter(), time.process_time()
-        cell_medians(placed)
+        cell_medians(records)
     else:
         source = SourceSettings(path, value="value", x="lon", y="lat", time="time")
         observations, _ = load_source(source, "ug/m3", "sensor")
         pd.Series(observations.value).groupby(observations.owner).median()
         first = np.unique(observations.owner, return_index=True)[1]
-        placed = place(observations.take(first), domain)
+        records = place(observations.take(first), domain)
         binned = time.perf_counter(), time.process_time()
-    peak = held.most
-    found = {"kept": placed.index.size, "seconds": binned[0] - start, "cpu": binned[1] - worked}
-    found |= {"held": peak, "mapped": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
-    found["medians"] = time.process_time() - binned[1]
-    print(json.dumps(found))
+    peak = memory.most
+    figures = {"kept": records.index.size, "seconds": binned[0] - start, "cpu": binned[1] - worked}
+    figures |= {"held": peak, "mapped": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    figures["medians"] = time.process_time() - binned[1]
+    print(json.dumps(figures))
 
 
 def _run(command: list[str], folder: Path) -> dict[str, float]:
-    environment = {**os.environ, "HEXCURSION_HOME": str(folder / "home"), "TMPDIR": str(folder)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return run_child(command, HEXCURSION_HOME=str(folder / "home"), TMPDIR=str(folder))
 
 
 def peer_python() -> str:
-    """The interpreter that has DuckDB: the one that is named, or else this one; "" for none."""
-    named = os.environ.get(PEER_PYTHON)
-    if named is not None:
-        return named
+    """The interpreter that has DuckDB: the one in PEER_PYTHON, else this one; "" for none."""
+    interpreter = os.environ.get(PEER_PYTHON)
+    if interpreter is not None:
+        return interpreter
     return sys.executable if importlib.util.find_spec("duckdb") is not None else ""
 
 
@@ -214,16 +208,14 @@ def _compared(folder: Path, rows: int, runs: int) -> tuple[list[str], float]:
         shutil.rmtree(folder / "home", ignore_errors=True)
         looks.append([_ours("sales", folder, prices, postcodes) for _ in range(2)])
         if python := peer_python():
-            kept = ("", str(folder / "kept.parquet"))
-            peers.append(
-                [_run([python, "-c", PEER, prices, postcodes, str(folder), one], folder) for one in kept]
-            )
-    first, again = (min(each, key=lambda one: one["cpu"]) for each in zip(*looks, strict=True))
+            command = [python, "-c", PEER, prices, postcodes, str(folder)]
+            peers.append([_run([*command, path], folder) for path in ("", str(folder / "kept.parquet"))])
+    first, again = (min(same, key=_cpu) for same in zip(*looks, strict=True))
     cells = [f"{rows / 1e6:.0f}", f"{Path(prices).stat().st_size / 1e6:.0f}"]
     cells += [f"{first['seconds']:.1f}", f"{first['cpu']:.1f}"]
     cells += [f"{first['held']:.0f}", f"{first['mapped']:.0f}", f"{again['cpu']:.1f}"]
-    for each in zip(*peers, strict=True):
-        peer = min(each, key=lambda one: one["cpu"])
+    for same in zip(*peers, strict=True):
+        peer = min(same, key=_cpu)
         if peer["kept"] != first["kept"]:
             raise SystemExit(f"DuckDB kept {peer['kept']:,} rows, we {first['kept']:,}.")
         ratio = (first["cpu"] + first["medians"]) / peer["cpu"]
@@ -232,25 +224,29 @@ def _compared(folder: Path, rows: int, runs: int) -> tuple[list[str], float]:
     return cells, first["cpu"]
 
 
+def _cpu(run: dict[str, float]) -> float:
+    return run["cpu"]
+
+
 def _ours(what: Table, folder: Path, path: str, postcodes: str = "") -> dict[str, float]:
     return _run([sys.executable, "-m", "studies.scale.rows", "--measure", what, path, postcodes], folder)
 
 
-def arguments(given: list[str] | None = None) -> argparse.Namespace:
-    """What the command line asks for; an empty PEER_PYTHON names no interpreter."""
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    """Parse the command line; an empty PEER_PYTHON names no interpreter."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--millions", type=int, nargs="+", default=[1, 3], help="of rows (default 1 3)")
     parser.add_argument("--runs", type=int, default=3, help="of sales, of which the least counts (default 3)")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
-    asked = parser.parse_args(given)
-    if min(asked.millions) < 1:
+    options = parser.parse_args(words)
+    if min(options.millions) < 1:
         parser.error("--millions takes whole numbers above 0.")
-    if asked.runs < 1:
+    if options.runs < 1:
         parser.error("--runs takes a whole number above 0.")
     python = os.environ.get(PEER_PYTHON)
-    if python and not asked.measure and not _has_duckdb(python):
+    if python and not options.measure and not _has_duckdb(python):
         parser.error(f"{PEER_PYTHON}={python} starts no Python that has duckdb: name one, or leave it empty.")
-    return asked
+    return options
 
 
 def _has_duckdb(python: str) -> bool:
@@ -260,9 +256,9 @@ def _has_duckdb(python: str) -> bool:
 
 
 def main() -> None:
-    asked = arguments()
-    if asked.measure:
-        _measure(*asked.measure)
+    options = arguments()
+    if options.measure:
+        _measure(*options.measure)
         return
     heads = [
         "rows M",
@@ -277,26 +273,24 @@ def main() -> None:
     ]
     print(" ".join(f"{head:>9}" for head in heads), flush=True)
     times, sensors = [], []
-    for millions in asked.millions:
+    for millions in options.millions:
         with tempfile.TemporaryDirectory() as name:
-            cells, spent = _compared(Path(name), millions * 1_000_000, asked.runs)
+            cells, spent = _compared(Path(name), millions * 1_000_000, options.runs)
             print(" ".join(f"{cell:>9}" for cell in cells), flush=True)
             times.append(spent)
             readings = write_readings(Path(name), millions * 1_000_000)
             sensors.append(_ours("readings", Path(name), str(readings)))
     print(f"\nreadings of {SENSORS:,} sensors, to one median each")
-    for millions, found in zip(asked.millions, sensors, strict=True):
-        figures = [f"{found['seconds']:.1f}", f"{found['cpu']:.1f}"]
-        figures += [f"{found['held']:.0f}", f"{found['mapped']:.0f}"]
+    for millions, reading in zip(options.millions, sensors, strict=True):
+        figures = [f"{reading['seconds']:.1f}", f"{reading['cpu']:.1f}"]
+        figures += [f"{reading['held']:.0f}", f"{reading['mapped']:.0f}"]
         print(" ".join(f"{cell:>9}" for cell in (f"{millions}", "", *figures)), flush=True)
     if len(times) > 1:
-        size = np.log(asked.millions)
-        of_sales, of_readings = (
-            np.polyfit(size, np.log(each), 1)[0] for each in (times, [found["cpu"] for found in sensors])
-        )
+        of_sales = growth(options.millions, times)
+        of_readings = growth(options.millions, [reading["cpu"] for reading in sensors])
         print(f"CPU time grows like rows^{of_sales:.2f} of sales and rows^{of_readings:.2f} of readings")
     print(
-        f"Seed {SEED} of the generated files; least of {asked.runs} runs of sales, readings once. `again` "
+        f"Seed {SEED} of the generated files; least of {options.runs} runs of sales, readings once. `again` "
         "and DuckDB in CPU seconds; the ratios are of CPU seconds, our medians of hexagons included."
     )
     if not peer_python():

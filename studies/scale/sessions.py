@@ -1,16 +1,12 @@
-"""Sessions beside each other: `python -m studies.scale.sessions [--sessions 10] [--minutes 10]`.
+"""Simultaneous sessions: `python -m studies.scale.sessions [--sessions 10] [--minutes 10]`.
 
-So many scripted curators, each in a browser of their own, walk through one real server again and again:
-upload a table and settings, read, search, release, look at the map. Each table has a number of rows of its
-own, so that a number on a screen says whose data it speaks of. At the end: errors, numbers of somebody else,
-ledger entries against releases, and the server's memory before and after, when closed tabs have let go.
+Scripted curators, each in a separate browser, walk through one real server repeatedly: upload a table and
+settings, read, search, release, look at the map. Tables differ in their number of rows, so that a number on a
+screen identifies its session. The study reports errors, numbers of other sessions, ledger entries without
+their release, and the server's memory before and after, once closed tabs are freed.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import re
@@ -41,23 +37,23 @@ from tests.browser.harness import (
 )
 from tests.town import Town, write_town
 
-ROWS, STEP = 2_000, 13  # of the first session's table, and how many more the next has
-LONGEST = 600.0  # seconds until a click is given up, and is an error
-LET_GO = 240.0  # seconds within which the server frees what closed tabs held
-WITHIN = 1.2
+ROWS, STEP = 2_000, 13  # of the first session's table, and the increase from one to the next
+LONGEST = 600.0  # seconds until a click counts as an error
+LET_GO = 240.0  # seconds within which the server frees the memory of closed tabs
+WITHIN = 1.2  # largest factor by which memory may grow
 SEED = 100  # of the first session's table
 
 
 @dataclass
 class Found:
-    """What all sessions together met."""
+    """Releases and faults of all sessions."""
 
     releases: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
 def rows_of(number: int) -> int:
-    """The number of rows that is planted in a session's table."""
+    """Number of rows of a session's table."""
     return ROWS + STEP * number
 
 
@@ -74,13 +70,13 @@ def write_session(folder: Path, number: int) -> tuple[Town, Path]:
 
 
 def walk(page: Page, app: RunningApp, town: Town, choices: Path) -> tuple[str, str]:
-    """From upload to release; the release's name, and all text that was on the way."""
-    seen = []
+    """Walk from upload to release; return the release's name and the text of all screens."""
+    texts = []
 
     def look(text: str) -> None:
         appear(page.get_by_text(text, exact=False).first)
         settle(page)
-        seen.append(page.get_by_test_id("stMain").inner_text())
+        texts.append(page.get_by_test_id("stMain").inner_text())
 
     open_screen(page, app, "data")
     take_settings(page, choices, town.private, town.reference)
@@ -94,30 +90,31 @@ def walk(page: Page, app: RunningApp, town: Town, choices: Path) -> tuple[str, s
     look("Released as")
     if page.get_by_test_id("stException").count():
         raise AssertionError("an exception stands on the screen")
-    named = re.search(r"Released as ([0-9a-f]{16})", seen[-1])
-    assert named is not None
-    return named[1], "\n".join(seen)
+    match = re.search(r"Released as ([0-9a-f]{16})", texts[-1])
+    assert match is not None
+    return match[1], "\n".join(texts)
 
 
 def at_work(page: Page) -> str:
-    """What a screen said of a computation under way, or of an error, when it was given up."""
+    """Messages of the screen on progress or errors at the time of a fault."""
     try:
-        said = page.locator('[data-testid="stProgress"], [data-testid="stAlert"]').all_inner_texts()
+        messages = page.locator('[data-testid="stProgress"], [data-testid="stAlert"]').all_inner_texts()
     except Error:
         return "; the page was gone"
-    return (
-        f"; the screen said: {' '.join(' '.join(said).split())[:200] or 'nothing of a computation or error'}"
-    )
+    text = " ".join(" ".join(messages).split())[:200]
+    return f"; the screen said: {text or 'nothing of a computation or error'}"
 
 
 def foreign_rows(text: str, number: int, sessions: int) -> list[int]:
-    """Sessions whose planted number of rows stands in a text that was shown to another one."""
-    shown = {int(found.replace(",", "")) for found in re.findall(r"([0-9][0-9,]*) rows read", text)}
-    return [other for other in range(sessions) if other != number and rows_of(other) in shown]
+    """Sessions whose number of rows appears in the text of session `number`."""
+    numbers = {
+        int(number_text.replace(",", "")) for number_text in re.findall(r"([0-9][0-9,]*) rows read", text)
+    }
+    return [other for other in range(sessions) if other != number and rows_of(other) in numbers]
 
 
 def _session(number: int, sessions: int, app: RunningApp, folder: Path, until: float, found: Found) -> None:
-    """Walk again and again until the time is over, at least once."""
+    """Walk repeatedly until the time is over, at least once."""
     town, choices = write_session(folder / str(number), number)
     with sync_playwright() as driver, driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
         while True:
@@ -144,7 +141,7 @@ def _session(number: int, sessions: int, app: RunningApp, folder: Path, until: f
 
 
 def run(app: RunningApp, sessions: int, minutes: float, folder: Path, earlier: Sequence[str] = ()) -> Found:
-    """All sessions at once; what they met, with what the ledger says against it and the releases before."""
+    """Run all sessions at once and compare the ledger with their releases and the earlier ones."""
     found, until = Found(list(earlier)), time.monotonic() + 60.0 * minutes
     threads = [
         threading.Thread(target=_session, args=(number, sessions, app, folder, until, found))
@@ -159,7 +156,7 @@ def run(app: RunningApp, sessions: int, minutes: float, folder: Path, earlier: S
 
 
 def ledger_faults(app: RunningApp, releases: list[str]) -> list[str]:
-    """What the ledger says otherwise than the screens did."""
+    """Differences between the ledger and the screens."""
     ledger, faults = open_ledger(app.home / "ledger.sqlite", create=False), []
     if sorted(ledger.committed()) != sorted(set(releases)):
         faults.append(f"{len(set(releases))} releases were shown, {len(ledger.committed())} are charged")
@@ -173,7 +170,7 @@ def ledger_faults(app: RunningApp, releases: list[str]) -> list[str]:
 
 
 def _rested(app: RunningApp, bound: float) -> float:
-    """The server's memory in MB once it is below a bound, or when closed tabs must have let go."""
+    """The server's memory in MB once it is below a bound, at the latest after LET_GO seconds."""
     deadline = time.monotonic() + LET_GO
     while (now := server_memory(app)) > bound and time.monotonic() < deadline:
         time.sleep(5.0)
@@ -184,23 +181,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, default=10, help="at once (default 10)")
     parser.add_argument("--minutes", type=float, default=10.0, help="until none begins anew (default 10)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, running_app(Path(name) / "home") as app:
         warm = run(app, 1, 0.0, Path(name) / "warm")
-        before = _rested(app, 0.0)
-        ours = run(app, asked.sessions, asked.minutes, Path(name) / "sessions", warm.releases)
-        most = server_memory(app)
-        after = _rested(app, WITHIN * before)
-    made, faults = ours.releases, warm.faults + ours.faults
+        memory_before = _rested(app, 0.0)
+        ours = run(app, options.sessions, options.minutes, Path(name) / "sessions", warm.releases)
+        memory_last = server_memory(app)
+        memory_after = _rested(app, WITHIN * memory_before)
+    faults = warm.faults + ours.faults
     print(
-        f"{asked.sessions} sessions for {asked.minutes:g} minutes: {len(made)} releases with one to warm up"
+        f"{options.sessions} sessions for {options.minutes:g} minutes: "
+        f"{len(ours.releases)} releases with one to warm up"
     )
     print(f"errors, numbers of somebody else, ledger entries without their release: {len(faults)}")
     print("\n".join(faults), end="\n" if faults else "")
     print(
-        f"the server's own memory: {before:.0f} MB before, {most:.0f} MB at the end, {after:.0f} MB at rest"
+        f"the server's own memory: {memory_before:.0f} MB before, {memory_last:.0f} MB at the end, "
+        f"{memory_after:.0f} MB at rest"
     )
-    print(f"after is {after / before:.2f} times before ({WITHIN:g} at most is asked for)")
+    print(f"after is {memory_after / memory_before:.2f} times before ({WITHIN:g} at most is asked for)")
     print(f"Seed {SEED} of the generated tables; the releases are drawn from the system's entropy.")
 
 

@@ -1,16 +1,15 @@
-"""Readers beside a hostile uploader: `python -m studies.scale.uploads [--sessions 10] [--minutes 5]`.
+"""Readers and a hostile uploader: `python -m studies.scale.uploads [--sessions 10] [--minutes 5]`.
 
-A viewer of its own on 127.0.0.1, so many readers who open one published map again and again, and beside them
-somebody who uploads whatever he can: large files at places that he was told, at made-up places, without a
-length, from many sessions at once. At the end: how long readers waited, what the uploader heard, and the
-memory of the server, which may grow by `--most`. It asks nothing but its own server, and stops by itself.
+The command starts a viewer on 127.0.0.1. Readers open one published map repeatedly, while an attacker uploads
+large files from many sessions: at addresses that the server gave out, at invented ones, and without a length.
+It reports the readers' waits, the answers to uploads, and the memory of the server, which may grow by
+`--most`. It contacts its own server only.
+
+`--readers N` measures reruns without an attacker: N readers of the published map and N of the start page of
+an app, both on these cores, each with `--pause` seconds between an answer and the next rerun.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import http.client
@@ -30,7 +29,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from hexcursion.bundle import write_bundle
-from tests.browser.harness import RunningApp, running_app, server_memory
+from tests.browser.harness import RunningApp, running_app, server_memory, server_seconds
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
 MEGABYTE = 1_000_000
@@ -38,13 +37,13 @@ LARGE = 90 * MEGABYTE  # of one file: just below what a session may hold
 PIECE = b"x" * MEGABYTE
 PATIENCE = 120.0  # seconds for one answer
 MOST_REQUESTS = 5_000
-GUESTS = 8  # sessions that the uploader holds at once
+GUESTS = 8  # simultaneous sessions of the uploader
 PAUSE = 0.2  # seconds between two visits of a reader
 
 
 @dataclass
 class Met:
-    """What all of them met."""
+    """Waits, answers and faults of all threads."""
 
     seconds: list[float] = field(default_factory=list)
     answers: Counter[str] = field(default_factory=Counter)
@@ -54,37 +53,38 @@ class Met:
 
 
 class Session:
-    """A session as a browser has it, without a browser."""
+    """A session with the server over its WebSocket, without a browser."""
 
-    def __init__(self, app: RunningApp, socket: ClientConnection, token: str) -> None:
-        self.app, self._socket, self._token = app, socket, token
+    def __init__(self, app: RunningApp, socket: ClientConnection, token: str, path: str) -> None:
+        self.app, self._socket, self._token, self.path = app, socket, token, path
         self.name = ""
 
     def run(self) -> None:
-        """Ask for a run of the script and hear it to its end."""
-        asked = BackMsg()
-        asked.rerun_script.query_string = ""
-        self._socket.send(asked.SerializeToString())
+        """Run the page's script and wait for its end."""
+        request = BackMsg()
+        request.rerun_script.query_string = ""
+        request.rerun_script.page_name = self.path
+        self._socket.send(request.SerializeToString())
         while True:
-            said = ForwardMsg.FromString(self._heard())
-            if said.WhichOneof("type") == "new_session":
-                self.name = said.new_session.initialize.session_id
-            if said.WhichOneof("type") == "script_finished":
+            message = ForwardMsg.FromString(self._heard())
+            if message.WhichOneof("type") == "new_session":
+                self.name = message.new_session.initialize.session_id
+            if message.WhichOneof("type") == "script_finished":
                 return
 
     def places(self, many: int) -> list[str]:
-        """Addresses for so many files, as an upload widget asks for them; none where it gets none."""
-        asked = BackMsg()
-        asked.file_urls_request.request_id = f"{time.monotonic()}"
-        asked.file_urls_request.file_names.extend(["bundle.zip"] * many)
-        self._socket.send(asked.SerializeToString())
+        """Addresses for `many` files, as an upload widget requests them; empty if the server refuses."""
+        request = BackMsg()
+        request.file_urls_request.request_id = f"{time.monotonic()}"
+        request.file_urls_request.file_names.extend(["bundle.zip"] * many)
+        self._socket.send(request.SerializeToString())
         while True:
-            said = ForwardMsg.FromString(self._heard())
-            if said.WhichOneof("type") == "file_urls_response":
-                return [place.upload_url for place in said.file_urls_response.file_urls]
+            message = ForwardMsg.FromString(self._heard())
+            if message.WhichOneof("type") == "file_urls_response":
+                return [place.upload_url for place in message.file_urls_response.file_urls]
 
     def put(self, path: str, size: int, said: int | None) -> str:
-        """Upload so many bytes and say that they are others, or say nothing (None); what comes back."""
+        """Upload `size` bytes, state `said` bytes or no length (None), and return the answer."""
         edge = b"--edge\r\n"
         head = edge + b'Content-Disposition: form-data; name="f"; filename="f.zip"\r\n\r\n'
         tail = b"\r\n--edge--\r\n"
@@ -109,7 +109,7 @@ class Session:
             connection.request("PUT", path, pieces(), headers, encode_chunked=said is None)
             return str(connection.getresponse().status)
         except (OSError, http.client.HTTPException):
-            return "cut off"  # it was answered before everything was sent
+            return "cut off"  # the server answered before everything was sent
         finally:
             connection.close()
 
@@ -119,13 +119,13 @@ class Session:
 
 
 @contextmanager
-def session(app: RunningApp) -> Iterator[Session]:
-    """A session of its own, run once."""
+def session(app: RunningApp, path: str = "") -> Iterator[Session]:
+    """Open a session and run a page once ("" is the start page)."""
     host = app.url.removeprefix("http://")
-    asked = http.client.HTTPConnection(host, timeout=PATIENCE)
-    asked.request("GET", "/_stcore/health")
-    cookie = asked.getresponse().getheader("Set-Cookie") or ""
-    asked.close()
+    connection = http.client.HTTPConnection(host, timeout=PATIENCE)
+    connection.request("GET", "/_stcore/health")
+    cookie = connection.getresponse().getheader("Set-Cookie") or ""
+    connection.close()
     token = cookie.partition("_streamlit_xsrf=")[2].partition(";")[0]
     with connect(
         f"ws://{host}/_stcore/stream",
@@ -136,13 +136,13 @@ def session(app: RunningApp) -> Iterator[Session]:
         close_timeout=1,
         ping_interval=None,  # a busy machine answers late: a reader waits
     ) as socket:
-        found = Session(app, socket, token)
-        found.run()
-        yield found
+        opened = Session(app, socket, token, path)
+        opened.run()
+        yield opened
 
 
 def read(app: RunningApp, met: Met) -> None:
-    """Open the viewer again and again, as ever new readers."""
+    """Open the viewer repeatedly, each time as a new reader."""
     while not met.over.is_set():
         start = time.perf_counter()
         try:
@@ -154,30 +154,86 @@ def read(app: RunningApp, met: Met) -> None:
         met.over.wait(PAUSE)
 
 
+def ask_again(app: RunningApp, path: str, pause: float, met: Met) -> None:
+    """Hold one session on a page and rerun it repeatedly."""
+    try:
+        with session(app, path) as reader:
+            while not met.over.wait(pause):
+                start = time.perf_counter()
+                reader.run()
+                met.seconds.append(time.perf_counter() - start)
+    except (OSError, TimeoutError, ConnectionClosed) as error:
+        met.faults.append(f"a reader of {path or 'the start page'}: {type(error).__name__} {error}")
+
+
+def reruns(readers: int, seconds: float, pause: float, folder: Path) -> int:
+    """Measure the reruns of `readers` readers of the viewer and as many of the start page."""
+    write_bundle(make_release(small_domain()), folder / "bundles" / "london")
+    places = {"HEXCURSION_BUNDLES": str(folder / "bundles")}
+    with running_app(folder / "home", **places) as app:
+        pages = {"viewer": Met(), "": Met()}
+        at_work = [
+            threading.Thread(target=ask_again, args=(app, path, pause, met))
+            for path, met in pages.items()
+            for _ in range(readers)
+        ]
+        for thread in at_work:
+            thread.start()
+        memory, used = [], server_seconds(app)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            memory.append(server_memory(app))
+            time.sleep(0.5)
+        for met in pages.values():
+            met.over.set()
+        for thread in at_work:
+            thread.join()
+        used = server_seconds(app) - used
+    print(
+        f"{readers} readers of each page for {seconds:g} s, {pause:g} s between an answer and the next rerun"
+    )
+    for path, met in pages.items():
+        waited = sorted(met.seconds) or [float("nan")]
+        print(
+            f"{path or 'start':8} {len(waited):6,} reruns, half within {waited[len(waited) // 2]:.2f} s, "
+            f"95 of 100 within {waited[int(0.95 * len(waited))]:.2f} s, {len(met.faults)} faults"
+        )
+        for fault in met.faults[:5]:
+            print(f"fault: {fault}")
+    count = sum(len(met.seconds) for met in pages.values())
+    print(f"CPU of the server, opening included: {used / max(count, 1):.3f} s a rerun")
+    third = len(memory) // 3
+    print(
+        f"memory of the server, MB: {max(memory[third : 2 * third]):,.0f} in the second third of the time, "
+        f"{max(memory[2 * third :]):,.0f} in the last; no random numbers"
+    )
+    return 1 if any(met.faults or not met.seconds for met in pages.values()) else 0
+
+
 def upload(app: RunningApp, met: Met) -> None:
-    """Upload whatever the server takes."""
+    """Upload with every kind of mistake until the time is over."""
     while not met.over.is_set():
         try:
             with session(app) as guest:
-                *told, other = guest.places(8)
-                for path in told:
+                *addresses, other = guest.places(8)
+                for path in addresses:
                     if met.over.is_set() or met.answers.total() > MOST_REQUESTS:
                         return
-                    for wish, put in (
+                    for kind, put in (
                         ("told", (path, LARGE, LARGE)),
                         ("made up", (f"/_stcore/upload_file/{guest.name}/made-up", LARGE, LARGE)),
                         ("without a length", (path, LARGE, None)),
                         ("too large", (path, 250 * MEGABYTE, 250 * MEGABYTE)),
                         ("empty", (other, 0, 0)),
                     ):
-                        met.answers[f"{wish}: {guest.put(*put)}"] += 1
+                        met.answers[f"{kind}: {guest.put(*put)}"] += 1
         except (OSError, TimeoutError, ConnectionClosed) as error:
             met.faults.append(f"the uploader: {type(error).__name__} {error}")
             met.over.wait(PAUSE)
 
 
 def beside(app: RunningApp, sessions: int, seconds: float) -> Met:
-    """Readers and the uploader's sessions side by side for so long; memory of the server twice a second."""
+    """Run readers and the uploader's sessions together; sample the server's memory twice a second."""
     met = Met()
     at_work = [threading.Thread(target=read, args=(app, met)) for _ in range(sessions)]
     at_work += [threading.Thread(target=upload, args=(app, met)) for _ in range(GUESTS)]
@@ -200,36 +256,41 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--uploads", type=int, default=200, help="MB that the server holds for all together")
     parser.add_argument("--most", type=float, default=1_000.0, help="MB that the server's memory may grow by")
-    asked = parser.parse_args()
+    parser.add_argument("--readers", type=int, help="measure reruns of so many readers of two pages instead")
+    parser.add_argument("--pause", type=float, default=2.0, help="seconds between a reader's reruns")
+    options = parser.parse_args()
+    if options.readers:
+        with tempfile.TemporaryDirectory() as folder:
+            return reruns(options.readers, 60.0 * options.minutes, options.pause, Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         write_bundle(make_release(small_domain()), Path(folder) / "bundles" / "london")
         places = {
             "HEXCURSION_BUNDLES": str(Path(folder) / "bundles"),
-            "HEXCURSION_UPLOADS_MB": str(asked.uploads),
+            "HEXCURSION_UPLOADS_MB": str(options.uploads),
         }
         with running_app(Path(folder) / "home", "--viewer", **places) as app:
             with session(app):
-                before = server_memory(app)
-            met = beside(app, asked.sessions, 60.0 * asked.minutes)
+                memory_before = server_memory(app)
+            met = beside(app, options.sessions, 60.0 * options.minutes)
     waited = sorted(met.seconds) or [float("nan")]
-    print(f"{asked.sessions} readers and {GUESTS} sessions of an uploader for {asked.minutes:g} minutes")
+    print(f"{options.sessions} readers and {GUESTS} sessions of an uploader for {options.minutes:g} minutes")
     print(
         f"visits of readers       {len(met.seconds):,}, half of them within {waited[len(waited) // 2]:.1f} s"
     )
     print(
-        f"memory of the server    {before:,.0f} MB before, at most {max(met.memory):,.0f} MB, "
+        f"memory of the server    {memory_before:,.0f} MB before, at most {max(met.memory):,.0f} MB, "
         f"{met.memory[-1]:,.0f} MB at the end"
     )
     print("No random numbers: what is uploaded is one letter again and again.")
-    for wish, times in sorted(met.answers.items()):
-        print(f"upload {wish:30} {times:,}")
+    for kind, times in sorted(met.answers.items()):
+        print(f"upload {kind:30} {times:,}")
     for fault in met.faults[:10]:
         print(f"fault: {fault}")
-    grown = max(met.memory) - before
+    grown = max(met.memory) - memory_before
     print(
-        f"grown by at most        {grown:,.0f} MB of {asked.most:,.0f} MB allowed; {len(met.faults)} faults"
+        f"grown by at most        {grown:,.0f} MB of {options.most:,.0f} MB allowed; {len(met.faults)} faults"
     )
-    return 1 if grown > asked.most or not met.seconds else 0
+    return 1 if grown > options.most or not met.seconds else 0
 
 
 if __name__ == "__main__":

@@ -1,32 +1,26 @@
 """One search on more and more workers: `python -m studies.scale.workers [--cells 1000] [--full]`.
 
 The search of `studies.scale.cells` runs in this process, on one and two worker processes of this machine,
-and on the Dask cluster of two workers that $HEXCURSION_DASK names, if it names one; every answer must be the
-same, bit for bit. Each piece of the work tells what it took in CPU seconds, so that the same pieces can be
-laid out on any number of workers: a free worker takes the next piece, as in all executors, and each round of
-pieces waits for its last. `expected` is that time with what the search does between the rounds, without the
-start of the workers and the transfer; `clock` is what a run took beside whatever else the machine did.
+and on the Dask cluster of two workers that $HEXCURSION_DASK names, if any; every answer must be the same,
+bit for bit. Each piece of the work reports its CPU seconds, so that the same pieces can be laid out on any
+number of workers: a free worker takes the next piece, as in all executors, and each round waits for its last.
+`expected` is that time with the work between the rounds, without the start of the workers and the transfer;
+`clock` is the time of a run on a machine that does other work too.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
 import heapq
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from hexcursion.project.load import load_project
 from hexcursion.search.executors import Executor, make_executor, scheduler_address
 from hexcursion.search.tuning import Tuned, tune
+from studies.material.home import home
+from studies.reporting.measures import growth
 from studies.scale.cells import RECORDS, SEED, settings_of
 
 RUNS = [("serial", 1), ("processes", 1), ("processes", 2)]
@@ -35,13 +29,13 @@ LAID_OUT = (1, 2, 4, 8, 16, 32, 64)
 
 def _timed(shared: tuple[Callable[[Any, Any], Any], Any], item: Any) -> tuple[Any, float]:
     """An answer, and the CPU seconds it took."""
-    work, given = shared
+    work, argument = shared
     start = time.thread_time()
-    return work(given, item), time.thread_time() - start
+    return work(argument, item), time.thread_time() - start
 
 
 class Timed:
-    """An executor that keeps what each piece of each round took."""
+    """An executor that keeps the CPU seconds of each piece of each round."""
 
     def __init__(self, inner: Executor) -> None:
         self._inner = inner
@@ -60,7 +54,7 @@ class Timed:
             answers.close()  # type: ignore[attr-defined]
 
     def close(self) -> None:
-        """End what runs elsewhere."""
+        """End the workers."""
         self._inner.close()
 
 
@@ -72,17 +66,17 @@ def laid_out(rounds: Sequence[Sequence[float]], workers: int) -> float:
     >>> laid_out([[3.0, 1.0, 1.0], [2.0, 2.0]], 2)
     5.0
     """
-    whole = 0.0
+    total = 0.0
     for pieces in rounds:
         free = [0.0] * workers
         for piece in pieces:
             heapq.heapreplace(free, free[0] + piece)
-        whole += max(free)
-    return whole
+        total += max(free)
+    return total
 
 
 def _answer(tuned: Tuned) -> str:
-    """All that a search says, every digit of it."""
+    """The whole result of a search, with every digit."""
     return repr((tuned.choice, tuned.result.evaluated, tuned.result.frontier, tuned.result.chosen))
 
 
@@ -92,15 +86,14 @@ def _row(*cells: object) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cells", type=int, default=1_000, help="about so many (default 1000)")
+    parser.add_argument("--cells", type=int, default=1_000, help="of the domain, about (default 1000)")
     parser.add_argument("--full", action="store_true", help="the search of a release, not the quick one")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        os.environ |= {"HEXCURSION_HOME": f"{name}/home", "HEXCURSION_WITNESS": f"{name}/witness"}
-        project = load_project(settings_of(asked.cells, Path(name), not asked.full))
-        print(f"{project.domain.size:,} cells, {'full' if asked.full else 'quick'} search")
+    options = parser.parse_args()
+    with home() as folder:
+        project = load_project(settings_of(options.cells, folder, not options.full))
+        print(f"{project.domain.size:,} cells, {'full' if options.full else 'quick'} search")
         print(_row("executor", "workers", "pieces", "rounds", "pieces s", "clock s", "answer"))
-        wanted = ""
+        answer = ""
         for kind, workers in [*RUNS, *([("dask", 2)] if scheduler_address(None) else [])]:
             executor = Timed(make_executor(kind, workers))
             start, worked = time.perf_counter(), time.process_time()
@@ -108,11 +101,11 @@ def main() -> None:
                 tuned = tune(project, None, executor)
             finally:
                 executor.close()
-            seconds, own = time.perf_counter() - start, time.process_time() - worked
+            seconds, main_thread = time.perf_counter() - start, time.process_time() - worked
             spent = sum(map(sum, executor.rounds))
-            if not wanted:
-                wanted, rounds, between = _answer(tuned), executor.rounds, own - spent
-            same = "the same" if _answer(tuned) == wanted else "ANOTHER"
+            if not answer:
+                answer, rounds, between = _answer(tuned), executor.rounds, main_thread - spent
+            same = "the same" if _answer(tuned) == answer else "ANOTHER"
             counts = workers, sum(map(len, executor.rounds)), len(executor.rounds)
             print(_row(kind, *counts, f"{spent:.1f}", f"{seconds:.1f}", same), flush=True)
     print(f"\nthe pieces of the serial run laid out; {between:.1f} s of CPU between the rounds")
@@ -120,7 +113,7 @@ def main() -> None:
     expected = [between + laid_out(rounds, workers) for workers in LAID_OUT]
     for workers, seconds in zip(LAID_OUT, expected, strict=True):
         print(_row(workers, f"{seconds:.1f}", f"{expected[0] / seconds:.2f}"))
-    slope = np.polyfit(np.log(LAID_OUT[:4]), np.log(expected[:4]), 1)[0]
+    slope = growth(LAID_OUT[:4], expected[:4])
     longest = sum(max(pieces, default=0.0) for pieces in rounds)
     print(f"time grows like workers^{slope:.2f} up to {LAID_OUT[3]}; never below {between + longest:.1f} s")
     print(f"Seed {SEED} of {RECORDS:,} generated readings; every run once.")

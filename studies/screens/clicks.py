@@ -7,11 +7,8 @@ of one run, not two runs. `--quick` takes the coarse resolution only.
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
+import os
 import platform
 import tempfile
 import time
@@ -35,7 +32,7 @@ class Clock:
         self.seconds: dict[str, float] = {}
 
     def __call__(self, step: str, act: Callable[[], object], result: Callable[[], object]) -> None:
-        """Do something, wait for what shows that it is done, and keep the time between."""
+        """Act, wait for the visible result, and keep the time between."""
         settle(self.page)
         start = time.perf_counter()
         act()
@@ -88,18 +85,20 @@ def walk(page: Page, app: RunningApp, resolution: int) -> tuple[int, dict[str, f
     page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
     submit = page.get_by_role("button", name="Release now")
     submit.wait_for()
-    drawn = page.locator(f"{LINKED}[data-drawn]")
-    clock("release: charge, draw, write the bundle, show both maps", submit.click, drawn.wait_for)
+    map_drawn = page.locator(f"{LINKED}[data-drawn]")
+    clock("release: charge, draw, write the bundle, show both maps", submit.click, map_drawn.wait_for)
     legend = page.locator(".legend").first
     slider = page.get_by_role("slider").first
     slider.focus()
     times = []
     for _ in range(MOVES):
         settle(page)
-        before = legend.inner_text()
+        old_legend = legend.inner_text()
         start = time.perf_counter()
         slider.press("ArrowLeft")
-        page.wait_for_function("([old]) => document.querySelector('.legend').innerText !== old", arg=[before])
+        page.wait_for_function(
+            "([old]) => document.querySelector('.legend').innerText !== old", arg=[old_legend]
+        )
         times.append(time.perf_counter() - start)
     clock.seconds[f"move the threshold (median of {MOVES})"] = sorted(times)[MOVES // 2]
     for way, mode in (("Swipe", "swipe"), ("Difference", "single"), ("Side by side", "beside")):
@@ -123,20 +122,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="resolution 8 only")
     resolutions = (8,) if parser.parse_args().quick else (8, 9)
-    found = []
+    walks = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         for resolution in resolutions:
             with tempfile.TemporaryDirectory() as home, running_app(Path(home)) as app:
                 page = browser.new_page(viewport={"width": 1280, "height": 1000})
                 page.set_default_timeout(LONGEST * 1000)
-                found.append(walk(page, app, resolution))
+                walks.append(walk(page, app, resolution))
                 page.close()
         browser.close()
     print(f"{platform.machine()}, {os.cpu_count()} cores, headless Chromium with WebGL in software")
-    print(f"{'seconds from click to result':56s}" + "".join(f"{cells:>8,} cells" for cells, _ in found))
-    for step in found[0][1]:
-        print(f"{step:56s}" + "".join(f"{seconds[step]:14.2f}" for _, seconds in found))
+    print(f"{'seconds from click to result':56s}" + "".join(f"{cells:>8,} cells" for cells, _ in walks))
+    for step in walks[0][1]:
+        print(f"{step:56s}" + "".join(f"{seconds[step]:14.2f}" for _, seconds in walks))
 
 
 if __name__ == "__main__":

@@ -75,25 +75,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bundle", nargs="?", help="folder of a bundle; the example without one")
     parser.add_argument("--picture", default="out/qgis.png", help="where QGIS draws the map")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(asked.bundle or Path(place, "demo", "bundle"))
-        if asked.bundle is None:
+        folder = Path(options.bundle or Path(place, "demo", "bundle"))
+        if options.bundle is None:
             with redirect_stdout(sys.stderr):
                 hexcursion(["demo", "--out", str(folder.parent)])
-        report(folder, Path(asked.picture))
+        report(folder, Path(options.picture))
 
 
 def report(folder: Path, picture: Path) -> None:
-    """Compare what both programs read from a bundle's folder with what the bundle says."""
+    """Compare the hexagons that both programs read from a bundle's folder with its statement."""
     print("No random numbers of this study's own; the example is released anew in every run.")
     bundle = read_bundle(folder)
-    stated = Counter(class_column(bundle.published))
-    said = ", ".join(f"{count} {name}" for name, count in sorted(stated.items()))
-    print(f"The bundle: {said}.")
+    counts = Counter(class_column(bundle.published))
+    counts_text = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    print(f"The bundle: {counts_text}.")
     for name, read in (("QGIS", in_qgis(folder, picture)), ("R", in_r(folder))):
         for file, classes in read.items():
-            same = "same counts" if Counter(classes) == stated else "OTHER COUNTS"
+            same = "same counts" if Counter(classes) == counts else "OTHER COUNTS"
             print(f"{name:5} {file:14} {len(classes):5} hexagons, {same}")
     legend = class_labels(bundle.published, threshold_words(bundle.statement))
     print(f"The legend: {'; '.join(legend)}.")
@@ -101,12 +101,12 @@ def report(folder: Path, picture: Path) -> None:
 
 def in_qgis(folder: Path, picture: Path) -> dict[str, list[str]]:
     """Read the files with QGIS and draw its map; {} where it is not installed."""
-    done = _run([PYTHON, "-c", QGIS, str(folder), str(picture)], "QGIS", "python3-qgis")
-    if done is None:
+    output = _run([PYTHON, "-c", QGIS, str(folder), str(picture)], "QGIS", "python3-qgis")
+    if output is None:
         return {}
-    told = json.loads(done.splitlines()[-1])
-    print(f"QGIS draws: {'; '.join(told['legend'])}.")
-    return dict(told["files"])
+    layers = json.loads(output.splitlines()[-1])
+    print(f"QGIS draws: {'; '.join(layers['legend'])}.")
+    return dict(layers["files"])
 
 
 def in_r(folder: Path) -> dict[str, list[str]]:
@@ -114,9 +114,9 @@ def in_r(folder: Path) -> dict[str, list[str]]:
     if shutil.which("Rscript") is None:
         print("R is not installed: apt-get install r-base-core r-cran-sf.")
         return {}
-    done = _run(["Rscript", "-e", R, str(folder)], "R", "r-cran-sf")
+    output = _run(["Rscript", "-e", R, str(folder)], "R", "r-cran-sf")
     files: dict[str, list[str]] = {}
-    for line in (done or "").splitlines():
+    for line in (output or "").splitlines():
         if line in ("release.gpkg", "cells.geojson", "cells.parquet"):
             files[line] = []
         else:
@@ -125,9 +125,9 @@ def in_r(folder: Path) -> dict[str, list[str]]:
 
 
 def _run(command: list[str], name: str, package: str) -> str | None:
-    done = subprocess.run(command, capture_output=True, text=True, env=SILENT, timeout=300, check=False)
-    if done.returncode == 0:
-        return done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, env=SILENT, timeout=300, check=False)
+    if process.returncode == 0:
+        return process.stdout
     print(f"{name} cannot read the files here: apt-get install {package}.")
     return None
 

@@ -2,24 +2,19 @@
 
 Command: `python -m studies.screens.maps [--cells 100000] [--shown field set page]`.
 
-A field over so many hexagons of a box in the middle of England, every hexagon with a value of its own, or
-the ragged set of those above a threshold, is shown by a real server on the linked map and drawn in headless
-Chromium, which has no graphics card here: what its graphics process takes is what a card would do. A `page`
-is `map.html` of a release of that field with its standard deviation, opened from disk: likely or not, or
-`graded`, chances. `made s` are CPU seconds of making a scene or a page. `sent` is what travels to the
-browser beside the program's own files, or the page's file. `seconds` are by the clock; the other times are
-CPU seconds of each process, so that a busy machine matters little. `MB` are what the page holds for its
-objects, and all its process holds. Then a step of the zoom button, the mean of six: `far` about the whole
-area, `turn` the one that shows single hexagons of 100,000 for the first time, `near` after it, `lined` where
-each hexagon has its outline, the mean of two. `frames` are those that the browser makes in a second by the
-clock while the map is dragged; `--steps` leaves that out.
+A field over the hexagons of a box in the middle of England, with distinct values, or the ragged set of those
+above a threshold, is shown by a real server on the linked map and drawn in headless Chromium without a
+graphics card: its graphics process does the work of a card. A `page` is `map.html` of a release of that field
+with its standard deviation, opened from disk: likely or not, or `graded`, chances. `made s` are CPU seconds
+of making a scene or a page. `sent` is the data that travels to the browser without the program's own files,
+or the page's file. `seconds` are by the clock; the other times are CPU seconds of each process, so that a
+busy machine matters little. `MB` are the memory of the page's objects, and of its process. Then a step of the
+zoom button, the mean of six: `far` about the whole area, `turn` the step that shows single hexagons of
+100,000 for the first time, `near` after it, `lined` where each hexagon has its outline, the mean of two.
+`frames` are frames a second by the clock while the map is dragged; `--steps` leaves that out.
 """
 
 from __future__ import annotations
-
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
@@ -40,7 +35,7 @@ SEED = 3
 Shown = Literal["field", "set", "page", "graded"]
 SHOWN: tuple[Shown, ...] = get_args(Shown)
 BOARD = "#board"  # the map of a page
-LONGEST = 600.0  # seconds until a map is given up
+LONGEST = 600.0  # seconds until a map counts as failed
 MOVES = 6
 DRAGGED = 40  # movements of the pointer, 4 pixels each
 HEADS = (
@@ -70,7 +65,7 @@ maps.show(domain, [linked.Pane("Released", field)], mode="single", key="k", alt=
 
 
 def field_over(cells: int) -> tuple[Any, np.ndarray[Any, np.dtype[np.float64]]]:
-    """About so many hexagons, and a value of each."""
+    """A domain of about `cells` hexagons, and a value of each."""
     from geo import domain_from_bbox
 
     high = float(np.sqrt(cells * CELL_KM2)) / KM / 2
@@ -82,7 +77,7 @@ def field_over(cells: int) -> tuple[Any, np.ndarray[Any, np.dtype[np.float64]]]:
 
 
 def _described(cells: int) -> str:
-    """What the same map is as the scene of our component and as pydeck's JSON, in a line."""
+    """Compare the scene of our component with pydeck's JSON for the same map, in a line."""
     from geo.maps import layers, linked, painting
 
     domain, values = field_over(cells)
@@ -93,15 +88,15 @@ def _described(cells: int) -> str:
     deck = layers.pane_deck(domain, pane).to_json()
     ours, theirs = between - start, time.process_time() - between
     plain, tables = scene.pop("scene"), scene.values()  # a table travels in Arrow's format
-    packed = len(json.dumps(plain)) + sum(each.memory_usage(index=False, deep=True).sum() for each in tables)
+    size = len(json.dumps(plain)) + sum(each.memory_usage(index=False, deep=True).sum() for each in tables)
     return (
-        f"{domain.size:,} hexagons: the component's scene {packed / 1e6:.1f} MB in {ours:.1f} CPU s, "
+        f"{domain.size:,} hexagons: the component's scene {size / 1e6:.1f} MB in {ours:.1f} CPU s, "
         f"pydeck's JSON {len(deck) / 1e6:.1f} MB in {theirs:.1f}."
     )
 
 
 def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
-    """`map.html` of a release of that field; how many hexagons; CPU seconds of making it."""
+    """`map.html` of a release of that field, its number of hexagons, and CPU seconds of making it."""
     from geo.context.surroundings import around
     from hexcursion.bundle.page.drawn import Released
     from hexcursion.bundle.page.html import map_html
@@ -117,42 +112,44 @@ def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
     products = published_products(statement, domain, release.paths, field, None)
     released = Released(statement, domain, release.paths, field, around(domain, ()))
     content = map_html(released, products)
-    taken = time.process_time() - start
+    seconds = time.process_time() - start
     (folder / "map.html").write_bytes(content)
-    return folder / "map.html", domain.size, taken
+    return folder / "map.html", domain.size, seconds
 
 
 def _cpu(browser: Browser) -> dict[str, float]:
     """CPU seconds of the browser's processes so far, by kind."""
     session = browser.new_browser_cdp_session()
-    found: dict[str, float] = {"renderer": 0.0, "GPU": 0.0}
+    seconds: dict[str, float] = {"renderer": 0.0, "GPU": 0.0}
     for each in session.send("SystemInfo.getProcessInfo")["processInfo"]:
-        found[each["type"]] = found.get(each["type"], 0.0) + each["cpuTime"]
+        seconds[each["type"]] = seconds.get(each["type"], 0.0) + each["cpuTime"]
     session.detach()
-    return found
+    return seconds
 
 
 def _held(browser: Browser) -> float:
-    """MB that the largest page process holds for itself."""
+    """Anonymous memory of the largest page process, in MB."""
     session = browser.new_browser_cdp_session()
-    ours = [each["id"] for each in session.send("SystemInfo.getProcessInfo")["processInfo"]]
+    processes = [each["id"] for each in session.send("SystemInfo.getProcessInfo")["processInfo"]]
     session.detach()
-    most = 0.0
-    for number in ours:
+    largest = 0.0
+    for number in processes:
         if b"--type=renderer" in Path(f"/proc/{number}/cmdline").read_bytes():
             status = Path(f"/proc/{number}/status").read_text().splitlines()
-            most = max(most, *(int(line.split()[1]) / 1024 for line in status if line.startswith("RssAnon")))
-    return most
+            largest = max(
+                largest, *(int(line.split()[1]) / 1024 for line in status if line.startswith("RssAnon"))
+            )
+    return largest
 
 
 def _steps(browser: Browser, page: Page, *buttons: str) -> float:
-    """CPU seconds of page and graphics for one step of the zoom, the mean of these."""
-    before = _cpu(browser)
+    """Mean CPU seconds of page and graphics for one step of the zoom."""
+    start = _cpu(browser)
     for name in buttons:
         page.get_by_role("button", name=name).click()
         frames(page)
-    after = _cpu(browser)
-    return (after["renderer"] + after["GPU"] - before["renderer"] - before["GPU"]) / len(buttons)
+    end = _cpu(browser)
+    return (end["renderer"] + end["GPU"] - start["renderer"] - start["GPU"]) / len(buttons)
 
 
 def _outlined(page: Page, chart: str) -> None:
@@ -163,7 +160,7 @@ def _outlined(page: Page, chart: str) -> None:
     frames(page)
 
 
-def _dragged(page: Page, chart: str, moved: int) -> float:
+def _dragged(page: Page, chart: str, moves: int) -> float:
     """Frames a second by the clock while the map is dragged to and fro."""
     box = page.locator(chart).bounding_box()
     assert box
@@ -176,23 +173,23 @@ def _dragged(page: Page, chart: str, moved: int) -> float:
     }""")
     page.mouse.move(x, y)
     page.mouse.down()
-    for step in range(moved):
-        page.mouse.move(x + 4 * (step if step < moved / 2 else moved - step), y)
+    for step in range(moves):
+        page.mouse.move(x + 4 * (step if step < moves / 2 else moves - step), y)
     page.mouse.up()
     frames(page, 2)
-    found = page.evaluate("""() => {
+    rate = page.evaluate("""() => {
         cancelAnimationFrame(window.counting);
         return 1000 * window.counted / (performance.now() - window.begun);
     }""")
-    return float(found)
+    return float(rate)
 
 
 def _from_server(page: Page, cells: int, shown: Shown) -> Opening:
-    """Show a scene; how many hexagons, seconds of making it, MB that travelled."""
-    sent = [0]
+    """Show a scene: number of hexagons, seconds of making it, MB that travelled."""
+    received = [0]
 
     def count(frame: str | bytes) -> None:
-        sent[0] += len(frame)
+        received[0] += len(frame)
 
     page.on("websocket", lambda socket: socket.on("framereceived", count))
     with (
@@ -203,37 +200,37 @@ def _from_server(page: Page, cells: int, shown: Shown) -> Opening:
         visit(page, url)
         page.wait_for_selector(f"{LINKED}[data-drawn]")
         frames(page)
-        said = page.get_by_text("cells, scene").inner_text().split()
-        yield int(said[0]), float(said[3]), sent[0] / 1e6
+        words = page.get_by_text("cells, scene").inner_text().split()
+        yield int(words[0]), float(words[3]), received[0] / 1e6
 
 
 def _from_disk(page: Page, cells: int, shown: Shown) -> Opening:
-    """The same of a page."""
+    """Open a page from disk, with the same figures."""
     with tempfile.TemporaryDirectory() as name:
-        path, size, taken = _page(cells, Path(name))
+        path, size, seconds = _page(cells, Path(name))
         yield 0, 0.0, 0.0
         page.goto(path.as_uri())
         page.wait_for_selector(f"{BOARD} canvas")
         if shown == "graded":
             page.get_by_label("chances").check()
         frames(page)
-        yield size, taken, path.stat().st_size / 1e6
+        yield size, seconds, path.stat().st_size / 1e6
 
 
 def _drawn(browser: Browser, cells: int, shown: Shown, dragging: bool) -> list[str]:
-    """One line of the table: a map from the first request to its first picture, and moves after it."""
+    """One line of the table: a map up to its first picture, and moves after it."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(LONGEST * 1000)
     chart, opened = (BOARD, _from_disk) if shown in ("page", "graded") else (LINKED, _from_server)
     opening = opened(page, cells, shown)
     next(opening)
-    before, start = _cpu(browser), time.perf_counter()
-    size, made, sent = next(opening)
+    cpu_before, start = _cpu(browser), time.perf_counter()
+    size, making, sent = next(opening)
     seconds, first = time.perf_counter() - start, _cpu(browser)
     metrics = page.context.new_cdp_session(page)
     metrics.send("Performance.enable")
     figures = {each["name"]: each["value"] for each in metrics.send("Performance.getMetrics")["metrics"]}
-    held = _held(browser)
+    memory = _held(browser)
     closer, wider = "Zoom in", "Zoom out"
     # A page goes no further out than the whole area.
     moves = (wider, closer) if chart == LINKED else (closer, wider)
@@ -256,13 +253,13 @@ def _drawn(browser: Browser, cells: int, shown: Shown, dragging: bool) -> list[s
     return [
         f"{size:,}",
         shown,
-        f"{made:.2f}",
+        f"{making:.2f}",
         f"{sent:.2f}",
-        f"{first['renderer'] - before['renderer']:.1f}",
-        f"{first['GPU'] - before['GPU']:.1f}",
+        f"{first['renderer'] - cpu_before['renderer']:.1f}",
+        f"{first['GPU'] - cpu_before['GPU']:.1f}",
         f"{seconds:.1f}",
         f"{figures['JSHeapUsedSize'] / 1e6:.0f}",
-        f"{held:.0f}",
+        f"{memory:.0f}",
         *(f"{taken:.2f}" for taken in (far, turn, near, outlined)),
         *dragged,
     ]
@@ -275,18 +272,19 @@ def main() -> None:
     parser.add_argument(
         "--steps", action="store_true", help="without dragging, which slow maps take minutes for"
     )
-    asked = parser.parse_args()
+    options = parser.parse_args()
     begun = time.perf_counter()
     print(" ".join(f"{head:>11}" for head in HEADS), flush=True)
-    for cells, shown in ((cells, shown) for cells in asked.cells for shown in asked.shown):
+    for cells, shown in ((cells, shown) for cells in options.cells for shown in options.shown):
         with (
             sync_playwright() as driver,
             driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser,
         ):
             print(
-                " ".join(f"{cell:>11}" for cell in _drawn(browser, cells, shown, not asked.steps)), flush=True
+                " ".join(f"{cell:>11}" for cell in _drawn(browser, cells, shown, not options.steps)),
+                flush=True,
             )
-    print(*(_described(cells) for cells in asked.cells), sep="\n")
+    print(*(_described(cells) for cells in options.cells), sep="\n")
     print(f"Seed {SEED} of the generated field; every map once, in a browser of its own.")
     print(f"The whole benchmark took {(time.perf_counter() - begun) / 60:.1f} minutes by the clock.")
 

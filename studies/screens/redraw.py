@@ -8,9 +8,6 @@ The times are wall-clock seconds of one thread, harness included; medians over M
 from __future__ import annotations
 
 import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import tempfile
 import time
 from statistics import median
@@ -22,7 +19,8 @@ from hexcursion.project.load import load_project
 from hexcursion.search.tuning import tune
 from pages.release.releasing import release
 from pages.shared.released_view import threshold_stops
-from pages.shared.session.workspace import KEY, Found, Workspace
+from pages.shared.session.found import Found
+from pages.shared.session.workspace import KEY, Workspace
 
 BOX = (1.8933, 54.59, 2.5267, 54.915)
 MOVES = 20
@@ -58,23 +56,23 @@ def times(work: Workspace) -> dict[str, float]:
     app = AppTest.from_function(screen, default_timeout=600)
     app.session_state[KEY] = work
     app.run()
-    found = {}
+    medians = {}
     for way, name in WAYS.items():
         app.button_group(key="result_way").set_value(way).run()
         assert work.explored is not None
-        stops, taken = threshold_stops(work.explored.viewer), []
-        shown = set()
+        stops, seconds = threshold_stops(work.explored.viewer), []
+        maps_shown = set()
         for move in range(MOVES):
             app.select_slider(key="result_threshold").set_value(stops[len(stops) // 2 - move])
             start = time.perf_counter()
             app.run()
-            taken.append(time.perf_counter() - start)
+            seconds.append(time.perf_counter() - start)
             (component,) = app.get("bidi_component")
-            shown.add(component.proto.SerializeToString())
-        assert len(shown) > MOVES // 2  # every stop is another map, but for neighbours that agree
+            maps_shown.add(component.proto.SerializeToString())
+        assert len(maps_shown) > MOVES // 2  # every stop is another map, but for neighbours that agree
         assert not app.exception
-        found[name] = median(taken)
-    return found
+        medians[name] = median(seconds)
+    return medians
 
 
 def main() -> None:

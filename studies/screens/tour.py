@@ -4,21 +4,18 @@ Command: `python -m studies.screens.tour`.
 
 Searches on the house sales of Lucas County, Ohio, charges and draws one release of those of 1998 with a
 ledger that is thrown away, and writes the search, the bundle and the measurements into static/tour. The
-release is drawn from the operating system's entropy: it differs each time, and its figures with it. One sale
-is taken at random, with a seed, to show what a table of today's practice, its classes alone, and the release
-tell of it. `--keep` measures the release again that is shipped, where only the rest has changed.
-`--pages` only makes the pages of its bundle anew, with today's program, and draws and measures nothing.
+release is drawn from the operating system's entropy, so its figures differ each time. One sale is chosen at
+random, with a seed, to show what a table of today's practice, its classes, and the release reveal of it.
+`--keep` measures the shipped release again. `--pages` writes the pages of its bundle again with today's
+program, and draws and measures nothing.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
 import json
 import math
+import os
 import shutil
 import tempfile
 import time
@@ -37,13 +34,11 @@ from hexcursion.bundle.page.papers import attribution_text, readme_text
 from hexcursion.bundle.published.bundle_store import offers
 from hexcursion.bundle.published.site import zip_anew
 from hexcursion.bundle.read import bundle_from_contents
-from hexcursion.bundle.statement.build import products_block
-from hexcursion.bundle.statement.change import change_block, change_words
+from hexcursion.bundle.statement.build import products_block, statement_text
+from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import design_from, schema_bytes
 from hexcursion.bundle.statement.expected import told_block
-from hexcursion.bundle.statement.guarantee import with_words
 from hexcursion.bundle.tables import rounded_field
-from hexcursion.bundle.write import statement_text
 from hexcursion.comparing.attacks import changes, one_more, two_editions
 from hexcursion.comparing.practice import Records, Rule, careful, minimum, smoothed
 from hexcursion.door.remedies import BUDGETS
@@ -59,10 +54,10 @@ from hexcursion.search.tuning import Tuned, tune
 from studies.agreement.panel import judged, simulated
 
 TOUR = Path(__file__).resolve().parents[2] / "static" / "tour"
-SEED = 2024  # of the simulated releases and of the sale that is taken; the shipped release has none
+SEED = 2024  # of the simulated releases and of the chosen sale; the shipped release has no seed
 EPSILON = 1.0
-LEAST = 5  # the usual rule: so many records in a hexagon, or nothing is published of it
-SMOOTHED = 10.0  # the best of the usual rules here: kernel means where so much weight lies
+LEAST = 5  # the usual rule: hexagons with fewer records are blank
+SMOOTHED = 10.0  # the best of the usual rules here: kernel means of at least this weight
 LATER = 1997  # another year that could be public
 ADDRESS = "12 Maple Court"  # invented
 
@@ -73,24 +68,24 @@ def bits(mask: np.ndarray) -> str:
 
 
 def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> list[dict[str, Any]]:
-    """The release's own method at other budgets: found on the public year, measured on the private one."""
+    """The release's mechanism at other budgets: tuned on the public year, measured on the private one."""
     best: dict[float, Any] = {}
     method = tuned.choice.design.mechanism
-    for point in (one for one in tuned.result.frontier if one.scored.design.mechanism == method):
-        known = best.get(point.epsilon)
+    for point in (p for p in tuned.result.frontier if p.scored.design.mechanism == method):
+        current = best.get(point.epsilon)
         if point.epsilon not in FRONTIER_EPSILONS:
             continue
-        if known is None or point.scored.utility.agreement > known.scored.utility.agreement:
+        if current is None or point.scored.utility.agreement > current.scored.utility.agreement:
             best[point.epsilon] = point
     rows = []
     for epsilon, point in sorted(best.items()):
         settled, choice = settle_on(project, tuned, point)
-        found = judged_agreements(settled, choice, draws, truth)
+        agreements = judged_agreements(settled, choice, draws, truth)
         rows.append(
             {
                 "epsilon": epsilon,
-                "agreement": round(float(found.mean()), 4),
-                "spread": round(float(found.std(ddof=1)), 4),
+                "agreement": round(float(agreements.mean()), 4),
+                "spread": round(float(agreements.std(ddof=1)), 4),
                 "expected": round(point.scored.utility.agreement, 4),
             }
         )
@@ -98,50 +93,36 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
 
 
 def judged_agreements(project: Project, choice: Choice, draws: int, truth: np.ndarray) -> np.ndarray:
-    """IoU of simulated releases with (N,) `truth`, each over the hexagons that it judges."""
-    found = [
-        iou(region, truth & judged(drawn)) for drawn, region, _ in simulated(project, choice, draws, SEED)
+    """IoU of simulated releases with (N,) `truth`, over the hexagons that each judges."""
+    agreements = [
+        iou(region, truth & judged(release)) for release, region, _ in simulated(project, choice, draws, SEED)
     ]
-    return np.array(found)
-
-
-def in_todays_words(contents: dict[str, bytes]) -> dict[str, bytes]:
-    """Contents of a bundle whose promise is said as today's program says it, of the same numbers."""
-    text = contents[layout.STATEMENT].decode()
-    statement = json.loads(text)
-    guarantee, change = statement["guarantee"], statement["told"].get("change")
-    spoken = [(guarantee["in_words"], with_words(guarantee)["in_words"])]
-    if change is not None:
-        of = statement["response"]["transform"], statement["subject"]["unit"]
-        spoken.append((change["in_words"], change_words(change, *of)))
-    for words in spoken:
-        before, now = (json.dumps(each, ensure_ascii=False)[1:-1] for each in words)
-        text = text.replace(before, now)
-    said = {**contents, layout.STATEMENT: text.encode()}
-    rest = {name: content for name, content in said.items() if name not in (layout.SUMS, layout.SIGNATURE)}
-    return {**said, layout.SUMS: layout.sums_text(rest).encode()}
+    return np.array(agreements)
 
 
 def pages_anew(place: Path) -> None:
-    """Write a zip again with the layers, papers and picture that are made of its bundle today, no more."""
-    contents = in_todays_words(contents_of(place))
+    """Write a zip again with the layers, papers and picture that today's program makes of its bundle."""
+    contents = contents_of(place)
     bundle = bundle_from_contents(contents)
+    subject = bundle.statement["subject"]
+    scope = {**subject["scope"], "since": county_settings().scope.since}
+    bundle = replace(bundle, statement={**bundle.statement, "subject": {**subject, "scope": scope}})
     design, draws = design_from(bundle.statement["design"]), bundle.draws
     ranked = bundle.field is not None
     by_map = bundle.statement["products"].get("cut_by_map", False)
     count = None if draws is None else len(draws)
     products = products_block(design, count, ranked=ranked, cut_by_map=by_map)
     read, change = field_again(bundle), None
-    check, shown = read.model_check, read.shown_map
+    check, map_field = read.model_check, read.shown_map
     if check is not None and check.change is not None:
-        unit = bundle.statement["subject"]["unit"]
-        change = change_block(check.change, bundle.response, unit)
-    guarantee = with_words(bundle.statement["guarantee"])
-    bundle = replace(bundle, statement={**bundle.statement, "products": products, "guarantee": guarantee})
-    of_map = bundle.shown if shown is None or by_map else rounded_field(*shown)
-    told = told_block(bundle.published, bundle.statement, bundle.field, of_map, check, change, read.map_draws)
-    # its numbers, and what follows from its sums in today's words
-    bundle = replace(bundle, statement={**bundle.statement, "told": told})
+        change = change_block(check.change, bundle.response, bundle.statement["subject"])
+    bundle = replace(bundle, statement={**bundle.statement, "products": products})
+    of_map = bundle.shown if map_field is None or by_map else rounded_field(*map_field)
+    block = told_block(
+        bundle.published, bundle.statement, bundle.field, of_map, check, change, read.map_draws
+    )
+    # the same numbers, and the consequences of its sums in today's words
+    bundle = replace(bundle, statement={**bundle.statement, "told": block})
     statement = bundle.statement
     papers = {
         layout.STATEMENT: statement_text(statement),
@@ -149,14 +130,14 @@ def pages_anew(place: Path) -> None:
         layout.ATTRIBUTION: attribution_text(statement),
     }
     mechanism = design.mechanism
-    made = {**contents, **{name: text.encode() for name, text in papers.items()}}
-    made |= {offer.file: offer.make() for offer in offers(bundle) if offer.file in contents}
-    made |= {layout.STATEMENT: papers[layout.STATEMENT].encode(), layout.REDRAW: script_bytes()}
-    made[layout.SCHEMA] = schema_bytes(mechanism)
+    renewed = {**contents, **{name: text.encode() for name, text in papers.items()}}
+    renewed |= {offer.file: offer.make() for offer in offers(bundle) if offer.file in contents}
+    renewed |= {layout.STATEMENT: papers[layout.STATEMENT].encode(), layout.REDRAW: script_bytes()}
+    renewed[layout.SCHEMA] = schema_bytes(mechanism)
     left_out = (layout.SUMS, layout.SIGNATURE)
-    rest = {name: content for name, content in made.items() if name not in left_out}
-    made = {**rest, layout.SUMS: layout.sums_text(rest).encode()}
-    place.write_bytes(zip_anew("bundle", made, bundle))
+    summed = {name: content for name, content in renewed.items() if name not in left_out}
+    renewed = {**summed, layout.SUMS: layout.sums_text(summed).encode()}
+    place.write_bytes(zip_anew("bundle", renewed, bundle))
 
 
 def main() -> None:
@@ -183,7 +164,7 @@ def main() -> None:
             shutil.copyfile(publish(planned, open_ledger(), place / "bundle").archive, TOUR / "bundle.zip")
     (TOUR / "search.json").write_text(text_of(project, tuned), encoding="utf-8")
     model = tuned.result.model
-    known, truth = free_map(project, model), curators_map(project, model).inside
+    public_map, truth = free_map(project, model), curators_map(project, model).inside
     bundle = read_bundle(TOUR / "bundle.zip")
     records, judged = Records.of(project), bundle.published.judged
     table = minimum(records, LEAST)
@@ -201,7 +182,7 @@ def main() -> None:
             "public_alone": round(float(tuned.free_agreement or 0.0), 4),
         },
         "measured": {
-            "public": round(iou(known & judged, truth & judged), 4),
+            "public": round(iou(public_map & judged, truth & judged), 4),
             "released": round(iou(bundle.published.in_set, truth & judged), 4),
             "table": round(iou(table.inside & judged, truth & judged), 4),
             "filled": round(careful(project, model, records, table, truth, judged), 4),
@@ -217,7 +198,7 @@ def main() -> None:
             "classes": round(changes(records, Rule("minimum", 5.0, numbers=False)), 4),
         },
         "house": house(records, float(bundle.statement["design"]["mu"])),
-        "public_map": bits(known),
+        "public_map": bits(public_map),
         "truth": bits(truth),
         "shown": bits(table.shown),
         "inside": bits(table.inside),
@@ -229,45 +210,46 @@ def main() -> None:
 
 
 def later(draws: int) -> dict[str, Any]:
-    """What the map of a later public year tells, and releases that start from it."""
+    """Agreements of the map of a later public year, and of releases that start from it."""
     project = load_project(county_settings(LATER).with_changes(epsilon=EPSILON))
     tuned = tune(project, beside=())
     truth = curators_map(project, tuned.result.model).inside
-    found = judged_agreements(project, tuned.choice, draws, truth)
-    known = free_map(project, tuned.result.model)
+    agreements = judged_agreements(project, tuned.choice, draws, truth)
+    public_map = free_map(project, tuned.result.model)
     ends = [judged(drawn) for drawn, *_ in simulated(project, tuned.choice, 1, SEED)]
     return {
         "year": LATER,
-        "public": round(iou(known & ends[0], truth & ends[0]), 4),
-        "released": round(float(np.mean(found)), 4),
+        "public": round(iou(public_map & ends[0], truth & ends[0]), 4),
+        "released": round(float(np.mean(agreements)), 4),
     }
 
 
 def house(records: Records, mu: float) -> dict[str, Any]:
-    """What the table with and without one sale, its classes alone, and the release tell of that sale.
+    """What two tables, with and without one sale, their classes, and the release reveal of that sale.
 
     Parameters
     ----------
     mu
         of the release, a Gaussian mechanism: see `pages.compare.view.release_sentence`
     """
-    chosen = int(np.random.default_rng(SEED).integers(records.cell.size))
-    seen = one_more(records, LEAST, chosen)
+    number = int(np.random.default_rng(SEED).integers(records.cell.size))
+    editions = one_more(records, LEAST, number)
     return {
         "address": ADDRESS,
-        "cell": int(records.cell[chosen]),
-        "price": seen.value,
+        "cell": int(records.cell[number]),
+        "price": editions.value,
         "editions": [
-            None if each is None else [each[0], round(each[1], 2)] for each in (seen.before, seen.after)
+            None if each is None else [each[0], round(each[1], 2)]
+            for each in (editions.before, editions.after)
         ],
-        "same_class": seen.side_before == seen.side_after,
+        "same_class": editions.side_before == editions.side_after,
         "times": math.floor(2.0 * 1.96 * math.sqrt(2.0) / mu),
     }
 
 
 def tell(hexagons: int, story: dict[str, Any]) -> None:
-    """Print what was measured."""
-    measured, practice, told = story["measured"], story["practice"], story["house"]
+    """Print the measurements."""
+    measured, practice, sale = story["measured"], story["practice"], story["house"]
     print(f"{hexagons:,} hexagons, {story['sales']:,} sales; IoU with the map of all sales:")
     print(
         f"  public map {measured['public']:.3f}, this release {measured['released']:.3f}, "
@@ -289,7 +271,7 @@ def tell(hexagons: int, story: dict[str, Any]) -> None:
         f"Two editions give away {100 * practice['exact']:.1f} % of the prices; classes alone change for "
         f"{100 * practice['classes']:.1f} % of the sales"
     )
-    print(f"One sale: {told}")
+    print(f"One sale: {sale}")
 
 
 if __name__ == "__main__":

@@ -10,14 +10,8 @@ the median of several runs. The dense route draws from the same lattice prior th
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
-import statistics
 import time
-from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -27,22 +21,13 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
 from studies.material.disk import disk
+from studies.reporting.measures import cpu_seconds, growth
 
 LENGTHSCALE = 3_000.0
 RECORDS = 30_000
 RIDGE, SCALE = 10.0, 0.3
 SEED = 0
 DENSE_UP_TO = 4_000
-
-
-def seconds(work: Callable[[], object], runs: int) -> float:
-    """Median CPU seconds of `work`."""
-    times = []
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
 
 
 def dense_draw(covariance: np.ndarray, records: CollapsedRecords) -> np.ndarray:
@@ -78,13 +63,13 @@ def main() -> None:
         prior = make_prior("car", lattice, LENGTHSCALE)
         making = time.process_time() - start
         runs = 9 if cells <= 20_000 else 3
-        drawing = seconds(lambda: fit(prior, records, RIDGE).draw(SCALE, 1, SystemEntropy()), runs)  # noqa: B023
+        drawing = cpu_seconds(lambda: fit(prior, records, RIDGE).draw(SCALE, 1, SystemEntropy()), runs)  # noqa: B023
         posterior = fit(prior, records, RIDGE)
-        spread = seconds(lambda: posterior.variance, 1)  # noqa: B023
+        spread = cpu_seconds(lambda: posterior.variance, 1)  # noqa: B023
         dense = ratio = ""
         if cells <= DENSE_UP_TO:
             covariance = prior.correlation()
-            full = seconds(lambda: dense_draw(covariance, records), 3)  # noqa: B023
+            full = cpu_seconds(lambda: dense_draw(covariance, records), 3)  # noqa: B023
             dense, ratio = f"{full:.3f}", f"{full / drawing:.0f}x"
         band = lattice.ordering.bandwidth
         print(
@@ -97,8 +82,7 @@ def main() -> None:
         "of 9 runs up to 20,419 cells and of 3 beyond; dense, median of 3; prior and spread, once."
     )
     if len(sizes) > 1:
-        exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-        print(f"draw time grows like cells^{exponent:.2f} (dense: cells^3)")
+        print(f"draw time grows like cells^{growth(sizes, times):.2f} (dense: cells^3)")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,6 @@ which a moved one is then read off. Then one release with its reading, eigenvect
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
 import tempfile
 import time
@@ -54,14 +50,14 @@ def task_of(
     field = np.cos(9.0 * centres[:, 0]) * np.cos(8.0 * centres[:, 1])
     n = PER_CELL * lattice.size
     index = np.minimum((entropy.uniform(n) * lattice.size).astype(np.int64), lattice.size - 1)
-    placed = PlacedObservations(index, 0.5 * field[index] + 0.3 * entropy.normal(n), n, 0)
+    observations = PlacedObservations(index, 0.5 * field[index] + 0.3 * entropy.normal(n), n, 0)
     facts = PublicFacts(lattice, n, store=store)
     names = tuple(f"cell {number}" for number in range(lattice.size))
     scenes = tuple(
         make_scene(
             facts,
             names,
-            placed,
+            observations,
             ResponseScale("identity", 0.0, clip, "generated"),
             unit="point",
             threshold=0.0,
@@ -91,10 +87,10 @@ def release_seconds(size: int, store: Path, paths: int) -> tuple[float, float]:
         shape = mechanism.search.fitted(mechanism.search.grid(task.facts, task.ask)[0], world)
         design = mechanism.calibrate(shape, task.facts, task.budget)
         assert design is not None
-        before = time.process_time()
+        start = time.process_time()
         prepared = mechanism.prepare(replace(design, paths=paths), task.facts, world.records)
         world.probabilities(draw_release(prepared, SimulationEntropy(SEED), simulation=True))
-        seconds.append(time.process_time() - before)
+        seconds.append(time.process_time() - start)
     return seconds[0], seconds[1]
 
 
@@ -102,28 +98,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, nargs="+", default=SIZES, help="sizes of the domains searched")
     parser.add_argument("--released", type=int, default=RELEASED, help="size of the domain released")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print("  cells  first s  cached s  another epsilon s  all budgets s  ratio  designs  expected IoU")
-    for size in asked.cells:
+    for size in options.cells:
         lattice = disk(size)
         seconds, free = [], None
         with tempfile.TemporaryDirectory() as folder:
-            for epsilon, known, budgets in STEPS:
-                before = time.process_time()
-                found = search(task_of(lattice, epsilon, Path(folder), free if known else None, budgets))
-                seconds.append(time.process_time() - before)
-                free = found.unconstrained
+            for epsilon, reuse, budgets in STEPS:
+                start = time.process_time()
+                result = search(task_of(lattice, epsilon, Path(folder), free if reuse else None, budgets))
+                seconds.append(time.process_time() - start)
+                free = result.unconstrained
         first, cached, another, every = seconds
         print(
             f"{lattice.size:7d}  {first:7.2f}  {cached:8.2f}  {another:17.2f}  {every:13.2f}  "
-            f"{first / another:5.1f}  {found.evaluated:7d}  {found.chosen.utility.agreement:12.3f}",
+            f"{first / another:5.1f}  {result.evaluated:7d}  {result.chosen.utility.agreement:12.3f}",
             flush=True,
         )
     for paths in (1, 100):
         with tempfile.TemporaryDirectory() as folder:
-            first, cached = release_seconds(asked.released, Path(folder), paths)
+            first, cached = release_seconds(options.released, Path(folder), paths)
         print(
-            f"One release and its reading on {disk(asked.released).size:,} cells, {paths} paths: "
+            f"One release and its reading on {disk(options.released).size:,} cells, {paths} paths: "
             f"{first:.2f} s without and {cached:.2f} s with eigenvectors on disk.",
             flush=True,
         )
