@@ -136,6 +136,19 @@ def _registries_stay() -> Iterator[None]:
     assert not left, f"the test left {' and '.join(left)} changed: put back what stood there"
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _toy_tables() -> Iterator[None]:
+    """Boxes of tests are small, and much of their tables lies at the rim: no test is asked about that.
+
+    The tests of the question put the limit back.
+    """
+    from hexcursion.project import model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "MOST_DROPPED", 1.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """New folders one after the other: `mktemp` would list all there are for each."""

@@ -1,13 +1,18 @@
-"""One tree of errors: what core and hexcursion refuse has one root, and so one sentence on every surface."""
+"""One tree of errors: whatever a room refuses has one root, and so one sentence on every surface."""
 
 from __future__ import annotations
 
 import ast
+import builtins
+from importlib import import_module
 
-from dpgp_core.errors import CoreError, HexcursionError, InvalidValue, NumericalFailure, PriorError
-from hexcursion.errors import Cancelled, WorkflowError
+from data_loaders import DataError
+from dpgp_core.errors import HexcursionError, NumericalFailure, PriorError
+from geo.errors import DomainError
+from hexcursion.errors import Cancelled
+from hexcursion.ledger.errors import Unreleased
 from tests.architecture.code import tree_of
-from tests.architecture.test_rooms import name_of, sources
+from tests.architecture.test_rooms import ROOMS, name_of, sources
 
 BARE = {"Exception", "ValueError", "ArithmeticError", "RuntimeError"}
 
@@ -25,8 +30,32 @@ def test_core_and_workflow_raise_nothing_outside_of_the_tree() -> None:
     assert raised == []
 
 
+def errors_of(*rooms: str) -> set[type[BaseException]]:
+    """The classes of errors that a room defines, but for signals that stay within a module (`_Name`)."""
+    named = {
+        (name_of(path)[:-3].replace("/", "."), node.name): {ast.unparse(base) for base in node.bases}
+        for path in sources(*rooms)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    }
+    known = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and _fails(kind)}
+    known |= {kind.__name__ for kind in _subclasses(HexcursionError)}
+    while more := {name for (_, name), bases in named.items() if bases & known} - known:
+        known |= more
+    return {getattr(import_module(room), name) for room, name in named if name in known}
+
+
+def _fails(kind: type) -> bool:
+    return issubclass(kind, BaseException) and not issubclass(kind, Warning)
+
+
+def _subclasses(kind: type) -> set[type]:
+    return {kind}.union(*map(_subclasses, kind.__subclasses__()))
+
+
 def test_the_tree_has_one_root() -> None:
-    for kind in (CoreError, InvalidValue, PriorError, NumericalFailure, WorkflowError, Cancelled):
-        assert issubclass(kind, HexcursionError)
+    kinds = errors_of(*(room for room in ROOMS if room != "studies"))
+    assert {Cancelled, DataError, DomainError, NumericalFailure, PriorError, Unreleased} <= kinds
+    assert [kind for kind in kinds if not issubclass(kind, HexcursionError)] == []
     assert issubclass(PriorError, ValueError)
     assert issubclass(NumericalFailure, ArithmeticError)

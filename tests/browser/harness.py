@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Locator, Page, TimeoutError
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from pages.shared import maps
 from pages.shared.steps import SCREENS
@@ -155,6 +155,12 @@ def server_memory(app: RunningApp) -> float:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")) / 1024
 
 
+def server_seconds(app: RunningApp) -> float:
+    """Seconds of CPU that the server's own process has used."""
+    fields = Path(f"/proc/{_SERVERS[app.url].pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(f"{url}/_stcore/health", timeout=STEP):
@@ -250,10 +256,40 @@ def go_to(page: Page, title: str) -> None:
     settle(page)
 
 
+def unfold(page: Page, inside: Locator) -> None:
+    """Open every closed fold that holds something, the outermost first."""
+    expect(inside).to_be_attached(timeout=1000 * PATIENCE)
+    folds = inside.locator("xpath=ancestor::details[not(@open)]")
+    while folds.count():
+        folds.first.locator("summary").first.click()
+        settle(page)
+
+
 def press(page: Page, name: str) -> None:
-    """Press the button of that name and wait for what it does."""
-    page.get_by_role("button", name=name).first.click()
+    """Press the button of that name, unfolding what holds it, and wait for what it does."""
+    shown = page.get_by_role("button", name=name).first
+    hidden = page.get_by_role("button", name=name, include_hidden=True).first
+    expect(hidden).to_be_attached(timeout=1000 * PATIENCE)
+    if not shown.is_visible():
+        unfold(page, hidden)
+    shown.click()
     settle(page)
+
+
+def choose(label: str, option: str) -> Callable[[Page], None]:
+    """Choose an option of a select box, unfolding what holds it."""
+
+    def act(page: Page) -> None:
+        unfold(page, page.get_by_role("combobox", name=label, include_hidden=True).first)
+        box = page.get_by_role("combobox", name=label).first
+        box.scroll_into_view_if_needed()
+        settle(page)  # a list that opens while the page moves is closed again
+        box.click()
+        page.get_by_role("option", name=option).first.click()
+        page.keyboard.press("Tab")  # a list of several choices stays open
+        settle(page)
+
+    return act
 
 
 def give(page: Page, label: str, *files: str | Path) -> None:
@@ -263,6 +299,7 @@ def give(page: Page, label: str, *files: str | Path) -> None:
     For that the field is emptied first, as a click on the widget does it: the same files are no change.
     """
     widget, begun = page.get_by_test_id("stFileUploader").filter(has_text=label), time.monotonic()
+    unfold(page, widget.first)
     while True:
         field = widget.locator("input[type=file]")
         field.evaluate("field => { field.value = ''; }")
@@ -284,10 +321,10 @@ def take_settings(page: Page, choices: Path, *files: Path) -> None:
 
 
 def release_anyway(page: Page) -> None:
-    """Release what is planned; insist where the map is expected to be poor or breaks an earlier promise."""
-    for doubt in ("Release this map anyway", "Release anyway:"):
+    """Release what is planned; insist where rows are left out, the map may be poor or breaks a promise."""
+    for doubt in ("Release without these rows", "Release this map anyway", "Release anyway:"):
         tick = page.get_by_text(doubt)
-        if tick.count():
+        if tick.count() and not page.get_by_role("checkbox", name=doubt).is_checked():
             tick.click()
             settle(page)
     page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
@@ -326,7 +363,8 @@ def wait_for_colour(chart: Locator, colour: Colour, at_least: int, tolerance: in
 
 
 def download(page: Page, button: str, folder: Path) -> Path:
-    """Press a download button and keep what it gives."""
+    """Press a download button, unfolding what holds it, and keep what it gives."""
+    unfold(page, page.get_by_role("button", name=button, include_hidden=True).first)
     with page.expect_download(timeout=PATIENCE * 1000) as coming:
         page.get_by_role("button", name=button).first.click()
     target = folder / coming.value.suggested_filename

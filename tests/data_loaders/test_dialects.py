@@ -64,4 +64,4 @@ def test_every_dialect_is_read_back_equal_or_asked_about(
         return
     assert made.value.tolist() == [float(f"{value:.3f}") for value in values]
     assert made.x.tolist() == [float(f"{0.125 + k / 1000:.{digits}f}") for k in range(len(values))]
-    assert report.dropped == ()
+    assert report.dropped == ((("coordinate is not a number", 1),) if units else ())

@@ -145,7 +145,7 @@ ODD: dict[str, Callable[[list[str], str], str]] = {
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("kind", KINDS)
 def test_delimited_text(kind: str, odd: str) -> None:
-    """Lemma 4 of docs/units-of-protection.md."""
+    """Lemma 4 of docs/units-of-protection.md; Lemma (raw rows) of docs/report."""
     delimiter, head, row, said = KINDS[kind]
     base = [row(k) for k in range(ROWS)]
     if kind == "letters in four of five rows":
@@ -208,6 +208,122 @@ def test_geojson(odd: dict[str, Any]) -> None:
         return records(geojson(points, list(given)), x=None, y=None)
 
     law(rows, odd, read)
+
+
+SCALES: tuple[Row, ...] = (
+    lambda k: [f"{k / 100}", "51.5", f"{k}.25", "mg/kg"],
+    lambda k: [f"{k / 100}", "51.5", f"{k}.25", "mg/kg" if k % 2 else ""],
+)
+
+
+@pytest.mark.parametrize("odd", ["9.75,51.5,1.5,x", "9.75,51.5,1.5," + 50 * "y", "9.75,51.5,,-"])
+@pytest.mark.parametrize("row", SCALES)
+def test_units_of_other_rows_stay_known(row: Row, odd: str) -> None:
+    def read(rows: Sequence[str]) -> Records:
+        return records("\n".join(["lon,lat,v,scale", *rows]), unit="ug/kg")
+
+    base = [",".join(row(k)) for k in range(ROWS)]
+    assert max(value for _, _, value, *_ in read(base)) == 59_250.0
+    law(base, odd, read)
+
+
+@pytest.mark.parametrize("odd", ["9.75,51.5,1.5,E,,", "9.75,51.5,1.5,,N,", "9.75,51.5,1.5,,,mg/kg"])
+@pytest.mark.parametrize("size", [ROWS, 999, 1000, 1001])
+def test_one_entry_in_a_blank_column(size: int, odd: str) -> None:
+    """The sample ends after 1,000 rows."""
+
+    def read(rows: Sequence[str]) -> Records:
+        return records("\n".join(["lon,lat,v,ew,lat_ref,scale", *rows]), unit="ug/kg")
+
+    base = [f"{1 + k / 1000},51.5,{k}.25,,," for k in range(size)]
+    assert sum(read(base).values()) == size
+    assert law(base, odd, read) == int(size >= 1000), "beyond the sample the row alone is read"
+
+
+@pytest.mark.parametrize("odd", ["9.75,51.5,1.5,E", "9.75,51.5,1.5,"])
+def test_letters_at_the_end_of_the_sample(odd: str) -> None:
+    """The odd row moves the last row of the sample out of it."""
+    base = [f"{1 + k / 1000},51.5,{k}.25,{'E' * (k >= 998)}" for k in range(1050)]
+
+    with pytest.raises(DataError, match="--sides"):
+        records("\n".join(["lon,lat,v,ew", *base]))
+    with pytest.raises(DataError, match="--sides"):
+        records("\n".join(["lon,lat,v,ew", odd, *base]))
+
+
+def test_one_entry_in_a_blank_column_of_a_sheet_or_of_points() -> None:
+    head = ["lon", "lat", "v", "scale", "ew"]
+    sheet: list[Any] = [[1 + k / 100, 51.5, k + 0.25, "mg/kg", None] for k in range(ROWS)]
+    for odd in ("x", None), ("mg/kg", "E"):
+        law(sheet, [9.75, 51.5, 1.5, *odd], lambda rows: records(workbook([head, *rows]), unit="ug/kg"))
+    points: list[Any] = [{"v": k + 0.25} for k in range(ROWS)]
+
+    def read(rows: Sequence[Any]) -> Records:
+        return records(geojson([(1 + row["v"] / 100, 51.5) for row in rows], list(rows)), x=None, y=None)
+
+    assert law(points, {"v": 1.5, "ew": "W"}, read) == 0
+
+
+@pytest.mark.parametrize("odd", ["9.75,51.5,1.5,z,x,", "9.75,51.5,1.5,z,x", "9.75,51.5,1.5,z,x,note"])
+@pytest.mark.parametrize("ends", [("", ","), (",",), (",", ",note"), ("", ",note"), ("",)])
+def test_blank_name_at_the_end_of_a_header(ends: tuple[str, ...], odd: str) -> None:
+    base = [f"{k / 100},51.5,{k},a,b{ends[k % len(ends)]}" for k in range(ROWS)]
+
+    def read(rows: Sequence[str]) -> Records:
+        return records("\n".join(["lon,lat,v,name,when,", *rows]))
+
+    assert sum(read(base).values()) == (ROWS // 2 if ends == ("", ",note") else ROWS)
+    one_decides = ends == ("", ",note") and odd.endswith("note")
+    assert law(base, odd, read) == (0 if one_decides else 3)
+
+
+def test_one_row_that_decides_whether_a_blank_name_is_a_column() -> None:
+    rows = [f"{k / 100},51.5,{k},a,b{',note' * (k < 31)}" for k in range(ROWS)]
+    with pytest.raises(DataError, match="blank name at the end of its header"):
+        records("\n".join(["lon,lat,v,name,when,", *rows]))
+    rows = [f"{k / 1000},51.5,{k},a,b{',note' * (k < 1)}" for k in range(1100)]
+    with pytest.raises(DataError, match="blank name at the end of its header"):
+        records("\n".join(["lon,lat,v,name,when,", rows[0], *[f"{row}," for row in rows[1:]]]))
+
+
+@pytest.mark.parametrize("end", ["", "quoted"])
+@pytest.mark.parametrize("quoting", ["line", "lines"])
+def test_longest_cells(end: str, quoting: str) -> None:
+    """The limit of the standard library; longer cells were the end of the sample."""
+    base = [f"{k / 100:.2f};51.5;{k},25;a{k}".replace(".", ",") for k in range(ROWS)]
+
+    def read(rows: Sequence[str]) -> Records:
+        return records("\n".join(["lon;lat;v;name", *rows]), quoting=quoting, delimiter=";")
+
+    for size in (131_072, 131_073):
+        cell = f'"{"y" * (size - 1)};"' if end else "y" * size
+        accepted = law(base, f"9,75;51,5;1,5;{cell}", read)
+        assert accepted == (3 if size == 131_072 else 0)
+
+
+def test_long_cells_of_points_and_below_the_sample() -> None:
+    points: list[Any] = [{"v": k + 0.25} for k in range(ROWS)]
+
+    def read(rows: Sequence[Any]) -> Records:
+        return records(geojson([(1 + row["v"] / 100, 51.5) for row in rows], list(rows)), x=None, y=None)
+
+    assert law(points, {"v": 1.5, "a": "y" * 140_000}, read) == 0
+    rows = [f"{k / 1000},51.5,{k}" for k in range(1400)]
+    for long in ("9.75,51.5," + "y" * 140_000 + ",", "9.75," + "y" * 140_000 + ",5,"):
+        with pytest.raises(DataError, match="a cell of more than 131,072 letters"):
+            records("\n".join(["lon,lat,v", *rows, long]))
+
+
+def test_points_without_a_place(tmp_path: Path) -> None:
+    base = [(150_000.0 + k, 400_000.0) for k in range(ROWS)]
+    number = iter(range(100))
+
+    def read(points: Sequence[Any]) -> Records:
+        path = tmp_path / f"{next(number)}.gpkg"
+        geopackage(path, points, [1.5] * len(points), ["a"] * len(points))
+        return records(path, value="value", x=None, y=None)  # type: ignore[arg-type]
+
+    assert law(base, (float("nan"), float("nan")), read) == 3
 
 
 @pytest.mark.parametrize("odd", [(1e30, "x"), (float("inf"), ""), (-999.0, 'say "')])

@@ -14,7 +14,7 @@ def test_the_attacks_of_the_page_run_and_find_nothing_but_the_broken_sampler(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 7
     names: dict[str, object] = {"__name__": "attack_page"}
     for block in blocks:
         exec(compile(block, PAGE.name, "exec", dont_inherit=True), names)
@@ -28,4 +28,10 @@ def test_the_attacks_of_the_page_run_and_find_nothing_but_the_broken_sampler(
     assert chance == 0.02
     assert chance < success <= bound + 5.0 * error
     assert re.findall(r"(\w+): right .* alarm: (\w+)", printed) == [("honest", "False"), ("broken", "True")]
-    assert printed.endswith("equal to the last bit: True\n")
+    assert "equal to the last bit: True\n" in printed
+    told = dict(re.findall(r"(floats|exact): the dataset told in (\d+) of 200", printed))
+    assert int(told["floats"]) >= 190
+    assert 70 <= int(told["exact"]) <= 130, "a fair coin, within four deviations"
+    changed = re.findall(r"(order|machine): (\d+) float \w+ changed, (\d+) exact values", printed)
+    assert [(name, int(exact)) for name, _, exact in changed] == [("order", 0), ("machine", 0)]
+    assert all(int(floats) > 3 for _, floats, _ in changed)

@@ -48,7 +48,7 @@ def test_its_eight_lines_release_a_map_in_the_notebook(
     assert [entry.kind for entry in open_ledger(create=False).entries()].count("commit") == 1
     printed = capsys.readouterr().out
     assert "probability" in printed
-    assert "guesses right with a chance of at most 55.4 %" in printed
+    assert "A 50:50 guess about one reading becomes at most 56:44." in printed
     assert read_bundle(tmp_path / "toledo.zip").statement["guarantee"]["epsilon"] <= 1.0
     (picture,) = [value._repr_html_() for value in values if hasattr(value, "_repr_html_")]
     assert picture.startswith("<figure><img alt=")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -50,6 +51,16 @@ def test_a_promise_counts_the_judged_hexagons_alone() -> None:
     nothing = promise_of(CHANCE, CHANCE >= 2.0, JUDGED)
     assert math.isnan(nothing.orange)
     assert nothing.finds == 0.0
+
+
+def test_no_other_map_has_more_records_on_their_right_side() -> None:
+    """Proposition (yardstick) of docs/report, over all maps of four hexagons."""
+    chance, expected = CHANCE[:4], np.array([9.0, 1.0, 2.0, 4.0])
+    maps = np.array(list(itertools.product([False, True], repeat=4)))
+    right = np.where(maps, chance, 1.0 - chance) @ expected / expected.sum()
+    assert maps[right.argmax()].tolist() == shown_side(chance, np.full(4, True)).tolist()
+    told = promise_of(chance, shown_side(chance, np.full(4, True)), np.full(4, True), expected)
+    assert told.right == pytest.approx(right.max())
 
 
 def test_the_side_shown_begins_at_one_half_and_ends_with_the_judged_hexagons() -> None:

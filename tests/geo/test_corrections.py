@@ -71,7 +71,7 @@ def test_a_part_that_is_not_there_is_refused_with_the_nearest_one() -> None:
         chosen_parts(both, ["Zz"])
     with pytest.raises(DomainError, match="no names in a column 'nom'"):
         chosen_parts(both, ["Camden"], "nom")
-    with pytest.raises(DomainError, match="no column of names that tells its features apart"):
+    with pytest.raises(DomainError, match="no column of names that distinguishes its features"):
         chosen_parts(boroughs({"name": "same"}, {"name": "same"}), ["same"])
 
 

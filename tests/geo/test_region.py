@@ -134,9 +134,9 @@ def test_what_is_no_region_gets_one_sentence(source: Any, words: str) -> None:
         ((530000, 180000, 540000, 190000), "look projected"),
         (
             (999, 51.4, 1000, 51.6),
-            "longitude of 1,000 degrees: a longitude lies between -180 and 180, so correct",
+            "longitude of 1,000 degrees: a longitude is between -180 and 180, so correct",
         ),
-        ((0, 51.4, 1, 515), "latitude of 515 degrees: a latitude lies between -90 and 90, so correct"),
+        ((0, 51.4, 1, 515), "latitude of 515 degrees: a latitude is between -90 and 90, so correct"),
         ((200, 100, 300, 200), "look projected"),
         ((530000, 10, 540000, 20), "look projected"),
         ((170, 0, -170, 1), "west 170 and east -170: exchange the two, or state that it crosses"),

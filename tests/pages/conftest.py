@@ -25,7 +25,7 @@ from hexcursion.project.model import Project
 from hexcursion.record import Expected
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
-from pages.privacy import designs, frontier, pilot_panel, search_panel, trials
+from pages.privacy import designs, frontier, path_panels, pilot_panel, search_panel, trials
 from pages.release import checks
 from pages.shared import subprocess_job
 from pages.shared.subprocess_job import Job
@@ -163,6 +163,8 @@ def jobs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         (trials, "sweep_job", trials.sweep_job),
         (trials, "typed_job", trials.typed_job),
         (trials, "coverage_job", trials.coverage_job),
+        (trials, "noises_job", trials.noises_job),
+        (path_panels, "beside_job", designs.beside_job),
         (pilot_panel, "pilot_job", designs.pilot_job),
     ):
         monkeypatch.setattr(module, name, finished(make))

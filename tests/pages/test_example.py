@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.bundle.published.bundle_store import stored_bundles
+from pages.shared import maps
 from pages.shared.session.saving import text_of
 from pages.shared.session.workspace import KEY
 from pages.shared.shipped import shelved
@@ -30,8 +33,7 @@ def go(app: AppTest, path: str) -> str:
 
 def test_one_click_opens_release_search_and_files(opened: AppTest) -> None:
     said = texts(opened)
-    assert opened.title[0].value == PUBLISH.title
-    assert "in no account of yours" in said
+    assert opened.title[0].value.startswith("Where did houses in Lucas County sell for more than")
     assert "charged to no account here" in said.replace("\\", "")
     assert "The finished example" in go(opened, RELEASE.path)
     privacy = go(opened, PRIVACY.path)
@@ -64,6 +66,30 @@ def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> N
     assert "times as wide as the whole range" in texts(opened)
     opened.segmented_control(key="practice_least").set_value(10).run()
     assert "A rule of at least 10 leaves" in texts(opened)
+
+
+def test_the_map_without_privacy_shows_the_land_where_the_release_is_judged(
+    opened: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the screens Compare and Release: elsewhere both are of the class of few records or none."""
+    drawn: list[tuple[Any, dict[str, Any]]] = []
+    monkeypatch.setattr(maps, "show", lambda domain, panes, **named: drawn.append((panes, named)))
+    explored = work_of(opened).explored
+    assert explored is not None
+    judged = explored.viewer.bundle.published.judged
+    assert 0 < judged.sum() < judged.size
+    for screen, place in ((COMPARE, -1), (RELEASE, 0)):
+        drawn.clear()
+        go(opened, screen.path)
+        ((panes, named),) = drawn
+        (free,) = (pane.painting for pane in panes if pane.painting.title == "Without privacy")
+        released = panes[place].painting
+        for painting in (free, released):
+            empty = [entry.role for entry in painting.entries].index("empty")
+            assert np.array_equal(painting.classes == empty, ~judged)
+        count = int((explored.baseline.inside & judged).sum())
+        assert count < explored.baseline.inside.sum()
+        assert f"ithout privacy: {count:,} " in named["alt"]
 
 
 def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protected(opened: AppTest) -> None:
@@ -106,9 +132,13 @@ def test_its_sales_lead_to_the_search_and_are_lost_by_nobody(open_app: OpenApp) 
 
 
 def test_one_click_shows_what_today_s_rule_would_have_shown_about_one_house(opened: AppTest) -> None:
-    press(opened, "What today's rule would have shown about one house")
+    [fold] = [
+        one for one in opened.expander if one.label == "What today's rule would have shown about one house"
+    ]
+    assert "89 of 100 sales" in fold.markdown[0].value
+    press(opened, "See both maps")
     assert opened.title[0].value == TOUR.title
-    assert "What does each map tell?" in texts(opened)
+    assert "12 Maple Court" in texts(opened)
 
 
 def test_every_screen_says_the_same_of_a_guess_about_one_record(opened: AppTest) -> None:

@@ -16,12 +16,14 @@ from hexcursion.bundle import read_bundle
 from hexcursion.bundle.published.bundle_store import stored_bundles
 from hexcursion.ledger import Charge, open_ledger
 from hexcursion.ledger.errors import Unreleased
+from hexcursion.project import model
 from hexcursion.project.model import Project
 from hexcursion.search.tuning import Tuned
 from pages.release import release_panel
 from pages.release.releasing import budget_state, plan, release
 from pages.release.result_panel import told_words
 from pages.shared.session import side_jobs
+from pages.shared.session.found import Found
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, PRIVACY, PUBLISH, RELEASE
 from tests.pages.conftest import OpenApp, insist, press, texts
@@ -169,6 +171,25 @@ def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, jobs
     )
 
 
+def test_many_rows_left_out_are_a_question_before_anything_else(
+    open_app: OpenApp, jobs_at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = at_release(open_app)
+    monkeypatch.setattr(model, "MOST_DROPPED", 0.05)
+    assert "Release …" in [button.label for button in app.run().button]
+    found = work_of(app).found
+    assert found is not None
+    private = found.project.private
+    few = replace(private.report, kept=0, dropped=(("value missing", private.report.rows_read),), filtered=0)
+    work_of(app).found = replace(found, project=replace(found.project, private=replace(private, report=few)))
+    app.run()
+    assert f"{private.report.rows_read:,} value missing" in texts(app)
+    assert "Release …" not in [button.label for button in app.button]
+    app.checkbox(key=f"accept_dropped_{work_of(app).mark}").check().run()
+    assert work_of(app).choices["accept_dropped"] is True
+    assert "Release …" in [button.label for button in app.button]
+
+
 @pytest.mark.slow
 def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, jobs_at_once: None) -> None:
     app = poor(at_release(open_app), -0.31)
@@ -262,9 +283,9 @@ def test_the_budget_of_a_settings_file_is_a_proposal_that_the_form_may_change(
 ) -> None:
     """It used to set the budget twice, and the second time was a raise that nobody had given a reason for."""
     wished = replace(hamlet, settings=hamlet.settings.with_changes(budget=1000.0))
-    assert budget_state(plan(wished, hamlet_tuned.choice)).total is None
-    release(wished, hamlet_tuned.choice, 50.0)
-    stands = budget_state(plan(wished, hamlet_tuned.choice))
+    assert budget_state(plan(Found(wished, hamlet_tuned, hamlet_tuned.choice))).total is None
+    release(Found(wished, hamlet_tuned, hamlet_tuned.choice), 50.0)
+    stands = budget_state(plan(Found(wished, hamlet_tuned, hamlet_tuned.choice)))
     assert (stands.total, stands.before) == ("50", "2")
     assert [entry.kind for entry in open_ledger().entries()].count("budget") == 1
 
@@ -275,7 +296,7 @@ def test_breaking_an_earlier_promise_needs_a_tick_of_its_own(open_app: OpenApp, 
     found = work_of(app).found
     assert found is not None
     ledger = open_ledger()  # before the plan, whose records are named by its key
-    planned = plan(found.project, found.choice)
+    planned = plan(found)
     cost = Cost.gaussian(0.1).among("add-or-remove")
     earlier = replace(planned.charge, cost=cost, facts={})
     ledger.set_budget(earlier.dataset, earlier.unit, 9.0, found.project.delta)

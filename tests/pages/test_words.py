@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from pages.shared.glossary import GLOSSARY, TERMS
+from pages.shared.shipped import BUNDLE
 from pages.shared.steps import PAGES as SCREENS_BY_ADDRESS
 from tests.architecture.test_rooms import STUDIES_PAGE, plugged, sources
 
@@ -62,3 +64,39 @@ def test_the_glossary_is_short_and_each_term_is_one_sentence() -> None:
         assert meaning.endswith(".")
         assert ". " not in meaning, name
         assert len(meaning) <= 180, name
+
+
+HELD = {
+    "how often it is right": r"Orange is right about 9\d times in 100\.",
+    "what is found": r"It shows about \d in (10|4) of the places that are above\.",
+    "change": r"the price rose by about 20 % since 1993; that is not chance\.",
+    "guess": r"A 50:50 guess about one sale becomes at most 56:44\.",
+    "classes": r"\d+ it cannot tell",
+}
+GONE = (
+    "are truly above it", "had nothing changed", "times as high", "expected agreement is", "times n it is",
+    "even odds and sees",
+    "whichever single record is exchanged",
+    "at most at most",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page_words() -> str:
+    """What stands on the page of the shipped example, without its script."""
+    with zipfile.ZipFile(BUNDLE) as archive:
+        [name] = [one for one in archive.namelist() if one.endswith("/map.html")]
+        text = archive.read(name).decode()
+    bare = re.sub(r"<(script|style)[^>]*>.*?</\1>|<[^>]+>", " ", text, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", bare)
+
+
+@pytest.mark.parametrize("sentence", HELD.values(), ids=HELD)
+def test_the_page_of_a_map_says_it_in_plain_words(page_words: str, sentence: str) -> None:
+    assert re.search(sentence, page_words), sentence
+
+
+@pytest.mark.parametrize("sentence", GONE)
+def test_no_screen_and_no_page_says_it_the_old_way(page_words: str, sentence: str) -> None:
+    assert sentence not in page_words
+    assert [path.name for path in PAGES if any(sentence in text for text in shown(path))] == []

@@ -107,7 +107,7 @@ def test_a_tree_knows_which_leaves_share_a_square() -> None:
 
 def row(name: str, iou: float | None, error: float, hides: str = "values", epsilon: float = 1.0) -> dict:
     block = {"data": "A", "hides": hides, "epsilon": epsilon}
-    return {**block, "mechanism": name, "IoU": iou, "standard error": error}
+    return {**block, "mechanism": name, "right": iou, "standard error": error}
 
 
 def test_places_are_given_within_a_block_and_shared_within_two_standard_errors() -> None:
@@ -116,7 +116,7 @@ def test_places_are_given_within_a_block_and_shared_within_two_standard_errors()
         row("high", 0.80, 0.01),
         row("near", 0.78, 0.01),
         row("none", None, 0.0),
-        row("everything shown", 0.6, 0.0),
+        row("one colour", 0.6, 0.0),
         row("other", 0.30, 0.01, hides="values and places"),
         row("later", 0.20, 0.01, epsilon=3.0),
     ]
@@ -124,7 +124,7 @@ def test_places_are_given_within_a_block_and_shared_within_two_standard_errors()
     assert place == {
         "high": 1,
         "near": 1,
-        "everything shown": None,
+        "one colour": None,
         "low": 3,
         "none": None,
         "other": 1,
@@ -132,7 +132,7 @@ def test_places_are_given_within_a_block_and_shared_within_two_standard_errors()
     }
     (table,) = tables_of(ranked(rows))
     assert table.name == "a"
-    assert table.column("mechanism")[:4] == ("high", "near", "everything shown", "low")
+    assert table.column("mechanism")[:4] == ("high", "near", "one colour", "low")
 
 
 def test_guests_are_gone_when_it_is_over() -> None:
@@ -157,9 +157,9 @@ def test_a_quick_leaderboard_ranks_the_plumes() -> None:
     )
     found = run(small)
     (table,) = found.tables
-    assert set(table.column("mechanism")) == {"Noisy cell statistics", "Private quadtree", "everything shown"}
+    assert set(table.column("mechanism")) == {"Noisy cell statistics", "Private quadtree", "one colour"}
     assert set(table.column("hides")) == {"values and places"}
-    assert max(float(each or 0.0) for each in table.column("IoU")) > 0.5
+    assert max(float(each or 0.0) for each in table.column("right")) > 0.5
 
 
 def test_a_part_takes_the_place_of_its_older_self_and_leaves_the_others() -> None:
@@ -169,7 +169,7 @@ def test_a_part_takes_the_place_of_its_older_self_and_leaves_the_others() -> Non
         return StudyResult("leaderboard", "full", said, (60,), "60", total, tables_of(ranked(rows)), ("n",))
 
     def best(result: StudyResult, name: str) -> object:
-        return result.table(name).column("IoU")[0]
+        return result.table(name).column("right")[0]
 
     stored = merged(part("London, 1", 0.5, {"London": 9.0}), part("Meuse lead", 0.7, {"Meuse lead": 2.0}))
     assert [table.name for table in stored.tables] == ["meuse-lead", "london-1"]
@@ -190,7 +190,7 @@ def test_one_mechanism_run_again_leaves_the_rows_of_the_others_and_is_ranked_amo
     again = merged(whole, part([row("low", 0.9, 0.01), row("new", 0.4, 0.01)], ("low", "new")))
     (table,) = again.tables
     assert table.column("mechanism") == ("low", "high", "new", "other")
-    assert table.column("IoU") == (0.9, 0.5, 0.4, 0.2)
+    assert table.column("right") == (0.9, 0.5, 0.4, 0.2)
     assert table.column("place") == (1, 2, 3, 4)
     assert again.settings[SECONDS_OF] == {"London": 4.0, "London: low, new": 4.0}
     assert again.seconds == 8.0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from studies.__main__ import FOLDER, MODULES, ROOMS, results_of
-from studies.house import counted
 from studies.registry import RESULTS, STUDIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +19,6 @@ PRINTED = sorted(
 )
 BY_THE_CLOCK = {
     "clicks",
-    "opening",
     "redraw",
 }  # screens timed on the generated example: nothing is drawn at random
 
@@ -49,21 +48,13 @@ def test_printed_output_is_stored_with_its_command_seed_and_time(file: Path) -> 
     assert lines[-1].startswith("The whole benchmark took ")
 
 
-def test_what_the_documents_quote_is_stored() -> None:
-    assert {"accountant", "bounds", "draws", "ledger", "loading", "peers", "search"} <= {
-        file.stem for file in PRINTED
-    }
+def test_every_command_that_the_documents_quote_exists() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
+    quoted = set(re.findall(r"`(?:python -m )?(studies\.[a-z_]+\.[a-z_0-9]+)", pages))
+    assert len(quoted) > 20
+    assert {name for name in quoted if not (ROOT / f"{name.replace('.', '/')}.py").is_file()} == set()
 
 
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_every_study_is_documented(name: str) -> None:
     assert f"`{STUDIES[name].command}`" in README
-
-
-def test_the_house_is_counted_file_by_file(tmp_path: Path) -> None:
-    """A module of 39 lines is short, one of 40 is not, and neither is an `__init__`."""
-    (tmp_path / "room" / "maps").mkdir(parents=True)
-    for name, lines in (("__init__", 1), ("short", 39), ("maps/long", 40)):
-        (tmp_path / "room" / f"{name}.py").write_text("pass\n" * lines, encoding="utf-8")
-    (tmp_path / "room" / "notes.md").write_text("no code\n", encoding="utf-8")
-    assert counted("room", tmp_path) == (3, 80, ["room/short.py"])

@@ -15,10 +15,12 @@ from tests.browser.harness import (
     RunningApp,
     appear,
     at_rest,
+    choose,
     go_to,
     open_screen,
     press,
     settle,
+    unfold,
 )
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -59,7 +61,7 @@ def finished(request: pytest.FixtureRequest, browser: Browser, app: RunningApp) 
     page = context.new_page()
     open_screen(page, app)
     press(page, "Open the finished example")
-    page.wait_for_url("**/publish*")
+    page.wait_for_url("**/viewer*")
     settle(page)
     yield page
     context.close()
@@ -99,3 +101,21 @@ def test_the_words_of_charts_can_be_read(
     words = page.locator(".role-axis-label text, .role-axis-title text, .role-legend-label text")
     appear(page.locator(".role-axis-title text").first)
     assert set(words.evaluate_all("all => all.map(one => getComputedStyle(one).fill)")) == {ink}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_posterior_paths_before_a_release_have_nothing(
+    new_page: Callable[..., Page], app: RunningApp, axe: str, theme: str
+) -> None:
+    """Chosen, shown as votes, with what a path is and the slider of its prior noise unfolded."""
+    page = new_page(theme=theme)
+    open_screen(page, app)
+    press(page, "Open the finished example")
+    page.wait_for_url("**/viewer*")
+    go_to(page, "Privacy and utility")
+    choose("How the map is drawn", "Posterior paths")(page)
+    press(page, "Search for the best design")
+    choose("Shown of the paths", "Votes")(page)
+    unfold(page, page.get_by_role("slider", name="Share of prior noise", include_hidden=True))
+    at_rest(page.get_by_test_id("stMain"))
+    assert findings(page, axe) == []

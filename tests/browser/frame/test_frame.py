@@ -30,6 +30,15 @@ def test_a_deep_link_opens_its_screen_survives_a_reload_and_asks_nobody_else(
     assert refused == []  # nor does the app want anything that its own policy forbids
 
 
+def test_an_unknown_address_says_so(page: Page, app: RunningApp) -> None:
+    page.goto(f"{app.url}/nowhere")
+    appear(page.get_by_role("dialog"))
+    assert "Page not found" in page.get_by_role("dialog").inner_text()
+    page.get_by_role("dialog").get_by_role("button").first.click()
+    appear(page.get_by_role("dialog"), "detached")
+    assert page.get_by_role("heading", level=1).inner_text() == SCREENS[0].title
+
+
 def test_the_first_deep_link_after_a_start_finds_its_screen(page: Page, tmp_path: Path) -> None:
     with running_app(tmp_path) as fresh:
         open_screen(page, fresh, "help")

@@ -6,12 +6,21 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.harness import PATIENCE, RunningApp, appear, give, open_screen, press, settle
+from tests.browser.harness import (
+    PATIENCE,
+    RunningApp,
+    appear,
+    choose,
+    give,
+    open_screen,
+    press,
+    settle,
+    unfold,
+)
 from tests.browser.screenshots import photograph
 from tests.data_loaders.workbooks import workbook
 
@@ -43,24 +52,9 @@ class Awkward:
     refused: bool = False  # whether it is said by the button that reads, and not before
 
 
-def choose(label: str, option: str) -> Callable[[Page], None]:
-    """Choose an option of a select box, unfolding what holds it."""
-
-    def act(page: Page) -> None:
-        unfold(page, label, "combobox")
-        box = page.get_by_role("combobox", name=label).first
-        box.scroll_into_view_if_needed()
-        settle(page)  # a list that opens while the page moves is closed again
-        box.click()
-        page.get_by_role("option", name=option).first.click()
-        settle(page)
-
-    return act
-
-
 def type_in(label: str, words: str) -> Callable[[Page], None]:
     def act(page: Page) -> None:
-        unfold(page, label, "textbox")
+        unfold(page, page.get_by_role("textbox", name=label, include_hidden=True).first)
         page.get_by_role("textbox", name=label).first.fill(words)
         page.get_by_role("textbox", name=label).first.press("Enter")
         settle(page)
@@ -70,15 +64,6 @@ def type_in(label: str, words: str) -> Callable[[Page], None]:
 
 def click(name: str) -> Callable[[Page], None]:
     return lambda page: press(page, name)
-
-
-def unfold(page: Page, label: str, role: Literal["combobox", "textbox"]) -> None:
-    """Open the folded part of the screen that holds a field."""
-    field = page.get_by_role(role, name=label, include_hidden=True).first
-    if not field.is_visible():
-        part = page.get_by_test_id("stExpander").filter(has=field)
-        part.locator("summary").first.click()
-        settle(page)
 
 
 def both(*acts: Callable[[Page], None]) -> Callable[[Page], None]:

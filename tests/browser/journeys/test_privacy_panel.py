@@ -20,7 +20,7 @@ def test_solving_is_cancelled_started_again_settled_on_and_kept(
     page = new_page()
     open_screen(page, app)
     press(page, "Open the finished example")
-    page.wait_for_url("**/publish*")
+    page.wait_for_url("**/viewer*")
     before = ledger_entries(app)
     go_to(page, "Privacy and utility")
     page.get_by_text("Set the agreement", exact=True).click()

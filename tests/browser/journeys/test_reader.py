@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, ViewportSize
 from hexcursion.bundle.layout import contents_of
 from hexcursion.words import agreement_words
 from pages.shared.shipped import BUNDLE, shelved
-from tests.browser.harness import PATIENCE, RunningApp, appear, open_screen, running_app, settle
+from tests.browser.harness import PATIENCE, RunningApp, appear, open_screen, running_app, settle, unfold
 
 FIRST_SCREENS: tuple[ViewportSize, ...] = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
 ANSWERS = (
@@ -101,9 +101,12 @@ def test_the_tour_tells_the_numbers_of_its_stored_run(app: RunningApp, new_page:
         ("What changed", "The public map cannot know that", []),
         ("How sure is it?", "without privacy", [public, released]),
         ("Today's rule", "of the hexagons blank", [table, filled, smoothed, released]),
-        ("What an attacker learns", f"{100 * stored['practice']['exact']:.0f} of 100 prices", []),
+        ("What an attacker learns", f"{100 * stored['practice']['exact']:.0f} of 100 sales", []),
     ):
-        page.get_by_role("button", name=f"Next: {step}").click()
+        page.get_by_test_id("stMain").get_by_role("button").filter(has_text="Next").click()
+        appear(page.get_by_role("radio", name=step, checked=True))
         appear(page.get_by_text(said).first)
         settle(page)
+        if figures:
+            unfold(page, page.get_by_test_id("stMetricValue").first)
         assert page.get_by_test_id("stMetricValue").all_inner_texts() == figures

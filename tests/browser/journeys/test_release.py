@@ -125,6 +125,39 @@ def test_double_clicks_enter_and_reloads_are_charged_once_each(page: Page, app: 
     heading(page, "Download the bundle")
 
 
+def test_back_in_mid_release_loses_neither_the_budget_nor_the_release(page: Page, app: RunningApp) -> None:
+    """The browser's Back while the ledger is charged; before, the screens then said that no budget is set."""
+    at_release(page, app)
+    if not (app.home / "ledger.sqlite").exists():
+        release_once(page)
+    before = len(committed(app))
+    page.get_by_label("Title of the release").fill("Left behind")
+    ask(page)
+    with ledger_held(app):
+        page.get_by_role("button", name="Release now").evaluate("one => one.click()")
+        appear(page.get_by_text("Charging the ledger"))
+        page.go_back()
+    appear(page.get_by_role("heading", level=1, name="Privacy and utility"))
+    wait_until(lambda: len(committed(app)) == before + 1, "the release is charged")
+    for screen in ("Release", "Privacy and utility"):
+        go_to(page, screen)
+        assert page.get_by_text("No budget is set").count() == 0, screen
+    assert len(committed(app)) == before + 1
+
+
+def release_once(page: Page) -> None:
+    """Make the first release of these data, which begins the ledger, and plan another one."""
+    total = page.get_by_role("spinbutton", name="Budget of these data")
+    total.fill("100")
+    total.press("Tab")
+    page.get_by_label("Title of the release").fill("First")
+    ask(page)
+    press(page, "Release now")
+    heading(page, "Released as")
+    click(page.get_by_role("button", name="Plan another release of these data"))
+    heading(page, "What will be published")
+
+
 def committed(app: RunningApp) -> list[str]:
     """The releases that the ledger knows."""
     return [*open_ledger(app.home / "ledger.sqlite", create=False).committed()]

@@ -37,6 +37,8 @@ from geo.maps import painting
 from pages.shared import maps
 
 domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
+if st.checkbox("date line"):
+    domain = domain_from_bbox(177.5, -18.0, -177.5, -16.0, 5, crosses_date_line=True)
 x, y = domain.centres.T
 mode = st.radio("mode", ["beside", "swipe", "toggle", "single"])
 cut = st.slider("cut", 0, 9, 5)
@@ -306,3 +308,20 @@ def test_a_map_that_leaves_the_page_gives_its_graphics_context_back(opened: Page
         opened.wait_for_selector(f"{LINKED}[data-drawn]")
     wait_for_colour(opened.locator(LINKED), TWO, 5000)
     assert [text for text in said if "Too many active WebGL contexts" in text] == []
+
+
+def test_a_map_across_the_date_line_is_drawn_on_both_of_its_sides(opened: Page) -> None:
+    """Its west is of one colour and its east of the other."""
+    choose(opened, "single")
+    opened.get_by_test_id("stCheckbox").filter(has_text="date line").locator("label").click()
+    settle(opened)
+    for side in (ONE, TWO):
+        wait_for_colour(opened.locator(LINKED), side, 10_000)
+
+
+def test_a_map_takes_the_colours_of_a_theme_that_is_switched(opened: Page) -> None:
+    choose(opened, "single")
+    for scheme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(16, 25, 28)")):
+        opened.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        shown = expect(opened.locator(LINKED))
+        shown.to_have_css("background-color", ground, timeout=PATIENCE * 1000)

@@ -17,6 +17,8 @@ def test_entries_are_counted_beyond_the_first_rows_and_given_the_other_filters()
         "year": (("2022", 1501), ("2023", 1), ("2023.0", 1)),
         "species": (("no2", 1), ("o3", 1)),
     }
+    years = count_entries(TABLE, ["year"], {"year": ["2022", "2023"]})
+    assert years.kept == years.rows
     both = count_entries(TABLE, ["year", "species"], {"year": "2022", "species": "no2"})
     assert (both.kept, both.counts["year"]) == (1500, (("2022", 1500), ("2023", 1)))
     assert both.counts["species"] == (("no2", 1500),)

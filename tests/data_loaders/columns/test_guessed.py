@@ -109,6 +109,15 @@ def test_a_grid_ends_where_its_country_does(header: str, low: str, beyond: str, 
     assert guess_columns(table(f"{header},no2", f"{home},5", *[f"{beyond},5"] * 9).encode()).crs != crs
 
 
+@pytest.mark.parametrize(("mark", "separator"), [(".", ","), (",", ";")])
+def test_coordinates_of_three_decimals_are_degrees_and_no_thousands(mark: str, separator: str) -> None:
+    """5.723 groups digits nowhere among coordinates; as a value it stays open and is asked about."""
+    rows = [f"5{mark}{700 + i};50{mark}{900 + i};{i}{mark}5".replace(";", separator) for i in range(9)]
+    written = "\n".join([separator.join(("lon", "lat", "lead")), *rows]) + "\n"
+    chosen = guess_columns(written.encode())
+    assert (chosen.x, chosen.y, chosen.crs, chosen.value) == ("lon", "lat", "EPSG:4326", "lead")
+
+
 @pytest.mark.parametrize(("stray", "crs"), [(2, "EPSG:4326"), (3, None)])
 def test_one_row_in_five_may_lie_anywhere(stray: int, crs: str | None) -> None:
     rows = ["13.4,52.5,5"] * (10 - stray) + ["9999,9999,5"] * stray
@@ -228,9 +237,8 @@ def test_a_row_of_words_over_numbers_holds_units(units: str, rest: list[str], pa
     """Two columns at least are numbers in four of five rows, and none has a number in its place."""
     header = find_header("t", lines("lon,lat,no2", units, *rest))
     assert header.names == ("lon", "lat", "no2")
-    assert header.first == (2 if passed else 1)
-    assert header.notes == (("Row 2 holds units of measure and was passed over.",) if passed else ())
-    assert header.checked is not passed
+    assert header.first == 1, "it is read as all rows"
+    assert header.notes == (("Row 2 holds units of measure, and so no record.",) if passed else ())
 
 
 def test_a_header_below_titles_is_said_and_a_row_that_is_not_there_refused() -> None:
@@ -273,12 +281,25 @@ def test_a_profile_that_cannot_be_read_is_named() -> None:
         "fips",
         "h3",
         "satellites",
+        "height_m",
+        "Höhe",
+        "elevación (m)",
+        "dem",
+        "rownames",
+        "Unnamed: 0",
     ],
 )
 def test_a_height_a_code_and_a_dilution_of_precision_are_no_value(name: str) -> None:
     rows = "\n".join(f"{at / 100},51.{at:02d},{at * 3 + 100},{at / 8}" for at in range(12))
     assert guess_columns(f"lon,lat,{name},no2\n{rows}".encode()).value == "no2"
     assert guess_columns(f"lon,lat,{name},soil\n{rows}".encode()).value == "soil"
+
+
+def test_numbers_that_count_the_rows_are_no_value() -> None:
+    rows = [f"{at / 100},51.{at:02d},{at + 7},{at % 5}" for at in range(12)]
+    assert guess_columns("\n".join(["lon,lat,tag,soil", *rows]).encode()).value == "soil"
+    rows[6] = "0.06,51.06,14,1"  # one row twice: they are measurements
+    assert guess_columns("\n".join(["lon,lat,tag,soil", *rows]).encode()).value == "tag"
 
 
 def test_dates_that_leave_their_order_open_are_guessed_as_times_and_asked_about_when_they_are_read() -> None:

@@ -107,7 +107,9 @@ def test_units_are_known_by_what_a_column_holds_where_its_name_says_nothing() ->
     odd = table("Angabe", "mg/l", "ug/l", "ug/l", "bad", values=("1", "2", "3", "4"))
     assert "no factor to ug/l is known" in refused(lambda: load(odd, unit="ug/l"))
     words = table("Angabe", "mg/l", "ug/l", "bad", "bad", values=("1", "2", "3", "4"))
-    assert load(words, unit="ug/l")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert "--unit-column" in refused(lambda: load(words, unit="ug/l")), "without one bad one, units are most"
+    worse = table("Angabe", "mg/l", "bad", "bad", "bad", values=("1", "2", "3", "4"))
+    assert load(worse, unit="ug/l")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0]
     sizes = table("size", "m", "l", "m", "l", values=("1", "2", "3", "4"))
     assert load(sizes, unit="m")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0], "single letters are no units"
 

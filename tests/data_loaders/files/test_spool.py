@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from data_loaders import DataError, Observations
-from data_loaders.files import blocks
-from data_loaders.files.blocks import Column, Spool, chosen, strides
+from data_loaders.files import spool
+from data_loaders.files.spool import Column, Spool, chosen, strides
 from data_loaders.repeats import one_of_each
 
 
@@ -87,7 +87,7 @@ def test_observations_take_a_column_on_disk_as_it_is_and_copy_any_other() -> Non
 
 
 def test_rows_are_chosen_stride_by_stride(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "STRIDE", 3)
+    monkeypatch.setattr(spool, "STRIDE", 3)
     assert [(rows.start, rows.stop) for rows in strides(7)] == [(0, 3), (3, 6), (6, 7)]
     found = chosen({"a": np.arange(7), "b": 10.0 * np.arange(7)}, np.arange(7) % 3 != 1)
     assert found["a"].tolist() == [0, 2, 3, 5, 6]
@@ -98,7 +98,7 @@ def test_the_last_row_of_every_name_is_found_in_parts(monkeypatch: pytest.Monkey
     names = np.array([7, 3, 7, 9, 3, 7, 20, 0], dtype=np.uint64)
     last = [False, False, False, True, True, True, True, True]
     assert one_of_each(names, "last").tolist() == last
-    monkeypatch.setattr(blocks, "STRIDE", 2)
+    monkeypatch.setattr(spool, "STRIDE", 2)
     monkeypatch.setattr("data_loaders.repeats.STRIDE", 1)  # two parts of four rows at most
     assert one_of_each(names, "last").tolist() == last
     assert one_of_each(np.empty(0, np.uint64), "last").tolist() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from dpgp_core import (
     sensitivity_sharp,
     variance_bound,
 )
+from dpgp_core.accounting.composition import Cost, Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.rdp import covariance_rdp
@@ -277,3 +279,59 @@ def test_a_pure_mechanism_keeps_its_epsilon_alone_in_groups_and_composed() -> No
     # Thirty of epsilon 0.1 at delta 1e-5, by the binomial law of thirty responses; their curves reach 2.2295.
     small = Guarantee.pure(0.1, "laplace-mechanism", "a test")
     assert 2.11014 < composed_epsilon([small.cost] * 30, 1e-5).epsilon < 2.1103
+
+
+@pytest.mark.parametrize(("q", "relation"), [(1, "replace-one"), (3, "replace-one"), (2, "add-or-remove")])
+def test_what_an_owner_costs_is_rounded_up_and_no_further(q: int, relation: Neighbours) -> None:
+    """Exactly mu for one exchange; else q mu, or q times an exchange, and at most 2e-12 of it more."""
+    mu, exchange = 0.1, 0.17
+    hidden = relation == "add-or-remove"
+    cost = Cost.gaussian(mu, 1e-40).among(relation, exchange if hidden else None)
+    owned = Guarantee.gaussian(cost, "a test").of_owner(q)
+    exact = q * Fraction(exchange if hidden else mu)
+    found = owned.exact_gaussian_mu
+    assert found is not None
+    if q == 1:
+        assert found == mu
+    else:
+        assert exact < Fraction(found) < exact * (1 + Fraction(2, 10**12))
+    assert owned.exchange_mu == (found if hidden else None)
+    assert (owned.distance, owned.neighbours) == (1e-40, relation)
+    assert owned.curve.values[0] == RdpCurve.gaussian(found).values[0]
+
+
+def test_an_owner_of_records_in_different_cells_costs_the_lesser() -> None:
+    guarantee = Guarantee.gaussian(Cost.gaussian(0.1), "a test")
+    for apart, least in ((0.25, 0.25), (0.45, 0.4)):
+        found = guarantee.of_owner(4, apart).exact_gaussian_mu
+        assert found == pytest.approx(least, rel=1e-11)
+        assert found is not None
+        assert found > least
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_owner_without_mu_costs_a_group(hidden: bool) -> None:
+    """Two steps a record where one may be there or not; one record of an exchange stays what it is."""
+    relation: Neighbours = "add-or-remove" if hidden else "replace-one"
+    guarantee = Guarantee.pure(0.2, "laplace", "a test", relation)
+    for q in (1, 3):
+        found = guarantee.of_owner(q)
+        assert found.pure_epsilon == pytest.approx(0.2 * q * (2 if hidden else 1), rel=1e-11)
+        assert found.exchange_mu is None
+        assert found.epsilon(1e-9).epsilon == pytest.approx(0.2 * q * (2 if hidden else 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_the_order_that_gave_epsilon_is_said_and_whether_more_orders_would_help(best: int) -> None:
+    """Three orders with finite values: only the middle one is no edge."""
+    places = (299, 300, 301)
+    values = np.full(ORDERS.shape, np.inf)
+    values[list(places)] = 50.0
+    values[places[best]] = 1e-3
+    for distance in (0.0, 1e-40):
+        guarantee = Guarantee(RdpCurve(values), "a bound", "a test", True, distance=distance)
+        found = guarantee.epsilon(1e-5)
+        assert found.order == ORDERS[places[best]]
+        assert found.at_edge == (best != 1)
+    exact = Guarantee.gaussian(Cost.gaussian(0.3), "a test").epsilon(1e-5)
+    assert (exact.order, exact.at_edge) == (None, False)

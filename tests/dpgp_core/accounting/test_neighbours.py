@@ -160,6 +160,8 @@ def test_every_mechanism_names_neighbours_that_its_facts_allow(name: str, relati
     values = mechanism.protection.what == "values"
     assert found.cost.neighbours in (("values-only",) if values else ("replace-one", facts.neighbours))
     assert found.neighbours == found.cost.neighbours
+    hidden = "values" if found.neighbours == "values-only" else "values and places"
+    assert mechanism.protection.hides(facts) == hidden
     assert epsilon(priced_for(found.cost, facts.neighbours), DELTA).epsilon <= 1.0
     if relation == "add-or-remove":
         assert found.cost.exchange_mu is not None

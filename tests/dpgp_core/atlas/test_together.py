@@ -65,7 +65,7 @@ def test_related_columns_gain_and_unrelated_ones_lose_nothing() -> None:
         for seed in range(2):
             fields = world(alike(4, share), seed)[0]
             one, other = (
-                agreement(read(alike(4, share), seed, how)[0], fields) for how in ("apart", "together")
+                agreement(read(alike(4, share), seed, how)[0], fields) for how in ("apart", "likelier")
             )
             gains.append(other - one)
         assert least < np.mean(gains) < most
@@ -120,6 +120,34 @@ def test_one_column_given_the_others_is_what_dense_algebra_says() -> None:
         assert np.abs(expected - (reader.mean(sums[column]))).max() > 0.1 * deviation  # and it matters
 
 
+def test_the_map_of_own_records_is_what_dense_algebra_says() -> None:
+    """That map is linear in a column's own records: others tell of its field, and nothing of their scatter.
+
+    With D = 1 - P^-1 the coefficients of the map of column c have the covariances
+    `D C_cd G'` with the sums of a column d, and `P^-1 G'` more with its own.
+    """
+    correlation = np.array([[1.0, 0.7, -0.4], [0.7, 1.0, 0.1], [-0.4, 0.1, 1.0]])
+    white, ready, released, alone = _white(correlation, 1)
+    reader, sums = alone[0].reader, list(released.sums)
+    link = reader.root @ reader.half
+    error = reader.root @ reader.root.T - link @ link.T
+    root = reader.given_records(alone[0].counts)[0]
+    left = np.linalg.inv(root @ root.T)
+    covariance = np.kron(correlation, link @ link.T) + np.kron(np.eye(3), error)
+    seen = np.concatenate([each - reader.offset for each in sums])
+    rows, deviation = reader.basis.rows, reader.prior.deviation
+    for column in range(3):
+        met = np.kron(correlation[column], (np.eye(len(left)) - left) @ link.T)
+        met += np.kron(np.eye(3)[column], left @ link.T)
+        expected = reader.prior.mean + deviation * rows @ (met @ np.linalg.solve(covariance, seen))
+        one = _beside(
+            ready.plan, alone[0], sums[column], *white.given_others(column, correlation), white.turned
+        )
+        assert one.of_map is not None
+        assert np.abs(one.of_map - expected).max() < 0.03 * deviation  # faint directions are left out
+        assert np.abs(expected - (one.reader.mean(one.seen) + one.shift)).max() > 0.1 * deviation
+
+
 def test_with_no_correlation_nothing_changes() -> None:
     white, ready, released, alone = _white(alike(3, 0.5), 2)
     for column in range(3):
@@ -129,6 +157,7 @@ def test_with_no_correlation_nothing_changes() -> None:
         one = _beside(ready.plan, alone[0], released.sums[column], mean, variance, white.turned)
         assert np.allclose(one.seen, released.sums[column])
         assert np.allclose(one.reader.mean(one.seen), alone[0].reader.mean(released.sums[column]))
+        assert np.allclose(one.of_map, one.reader.mean(one.seen))  # type: ignore[arg-type]
 
 
 def test_the_density_of_all_sums_is_that_of_dense_algebra() -> None:
@@ -157,7 +186,7 @@ def test_unrelated_sums_are_read_apart_and_a_reader_finds_the_same() -> None:
     _, ready, released, alone = _white(np.eye(3), 11)
     assert together(ready.plan, alone, list(released.sums)) is None
     for share in (0.9, 0.0):
-        atlas, design = read(alike(3, share), 6, "together")
+        atlas, design = read(alike(3, share), 6, "likelier")
         again = read_atlas_again(design, FACTS, [layer.sums for layer in atlas.layers])  # type: ignore[misc]
         apart = read_atlas_again(
             replace(design, reading="apart"), FACTS, [layer.sums for layer in atlas.layers]
@@ -166,6 +195,8 @@ def test_unrelated_sums_are_read_apart_and_a_reader_finds_the_same() -> None:
             assert np.array_equal(one.on_grid().mean, layer.on_grid().mean)  # type: ignore[arg-type]
             assert np.array_equal(one.sd, layer.sd)  # type: ignore[arg-type]
             assert np.array_equal(one.mean, other.mean) == (share == 0.0)  # type: ignore[arg-type]
+            assert (layer.map_mean is None) == (one.map_mean is None) == (share == 0.0)
+            assert other.map_mean is None
             assert layer.paths.shape == (20, LATTICE.size)
             assert np.abs(layer.paths.mean(axis=0) - layer.mean).mean() < 0.5 * np.mean(layer.sd)  # type: ignore[arg-type, operator]
 
@@ -182,6 +213,6 @@ def test_a_reader_refuses_layers_that_are_not_of_one_atlas() -> None:
     with pytest.raises(CoreError, match="noise of these sums"):
         read_atlas_again(design, FACTS, [kept[0], quieter, kept[2]])  # type: ignore[list-item]
     with pytest.raises(CoreError, match="are read apart"):
-        replace(design, presence=True, reading="together")
+        replace(design, presence=True, reading="likelier")
     with pytest.raises(CoreError, match="unknown reading"):
         replace(design, reading="beside")

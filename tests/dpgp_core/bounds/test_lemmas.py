@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.accounting.rdp import covariance_term
+from dpgp_core.bounds.sensitivities import sensitivity_sharp
 
 Floats = np.ndarray
 
@@ -101,3 +102,36 @@ def test_the_covariance_term_is_the_largest_of_all_pairs() -> None:
             found.append(-(logs[0] - (1.0 - order) * logs[1] - order * logs[2]) / (2.0 * (order - 1.0)))
         assert max(found) <= allowed * (1.0 + 1e-6) + 1e-12
         assert found[0] == pytest.approx(allowed, rel=1e-5, abs=1e-12)
+
+
+def copied_core_distance(n: int, covariance: float, response: float) -> float:
+    """Between the posterior means, in H_0, of n - 1 copies of (x, 1) with (x, 1) or (x', response).
+
+    The kernel has the diagonal 1 and `covariance` between x and x'; the ridge is 1.
+    """
+    between = np.array([1.0, covariance])
+    core = np.array([[1.0, covariance], [covariance, 1.0]])
+    core = core - np.outer(between, between) * (n - 1) / n
+    means = between * (n - 1) / n
+    moved = core[0] * (1.0 - means[0]) / (core[0, 0] + 1.0)
+    moved = moved - core[1] * (response - means[1]) / (core[1, 1] + 1.0)
+    return float(np.sqrt(moved @ np.linalg.solve(core, moved)))
+
+
+def test_no_bound_for_a_positive_kernel_falls_with_n() -> None:
+    """Lemma B.3 of arXiv:2606.17995 with its adversary: two places, responses of opposite signs.
+
+    The lemma's floor is (1 - c^2)/(1 - c^2 + r^2), 16/41 at c = .6 and r = 1. The distance itself
+    falls to (1 + c) sqrt(1 - c^2)/(1 - c^2 + r^2), 32/41.
+    """
+    sizes = (2, 10, 1_000, 100_000)
+    distances = [copied_core_distance(n, 0.6, -1.0) for n in sizes]
+    assert min(distances) >= 16 / 41
+    assert distances[-1] == pytest.approx(32 / 41, abs=1e-4)
+    bounds = [float(sensitivity_sharp(n, 1.0, 1.0)) for n in sizes]
+    assert all(distance <= bound for distance, bound in zip(distances, bounds, strict=True))
+
+
+def test_the_adversary_of_no_decay_needs_opposite_signs() -> None:
+    """The response that x predicts at x' tells ever less: the distance falls as 1/n."""
+    assert copied_core_distance(100_000, 0.6, 0.6) < 1e-5

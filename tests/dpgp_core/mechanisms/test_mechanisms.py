@@ -321,5 +321,6 @@ def test_a_mechanism_is_a_small_door() -> None:
     assert len(methods) <= 8
     assert methods == {
         "guarantee", "calibrate", "prepare", "describe", "refuse_unprotected", "search", "apart_mu",
+        "line",
     }  # fmt: skip
     assert Mechanism.__abstractmethods__ == {"guarantee", "calibrate", "prepare", "describe"}

@@ -72,9 +72,17 @@ def released(design: Design, prior: Prior, records: CollapsedRecords) -> Sampler
 
 
 every_prior = pytest.mark.parametrize("name", sorted(PRIORS))
+# Every day one prior with a sparse and one with a dense matrix: thousands of paths are drawn of each.
+most_draws = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("car", "exponential") else pytest.mark.slow)
+        for name in sorted(PRIORS)
+    ],
+)
 
 
-@every_prior
+@most_draws
 def test_released_paths_follow_the_designs_law(name: str) -> None:
     design, prior, records, mean, law = setting(name)
     check_law(released(design, prior, records), mean, law)
@@ -100,7 +108,7 @@ def forgotten_noise(
     return exact_paths(prior, records, ridge, scale)
 
 
-@every_prior
+@most_draws
 @pytest.mark.parametrize("mutant", [half_the_scale, forgotten_noise])
 def test_a_broken_sampler_is_caught(
     name: str, mutant: Callable[..., ExactPaths], monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ import pytest
 from dpgp_core.accounting.composition import merged_mu
 from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.linalg import Ints
-from dpgp_core.mechanisms import questions
+from dpgp_core.mechanisms import questions, spectral_release
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_release import PreparedLooks, prepared_plan
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
@@ -274,6 +274,9 @@ def test_what_is_left_of_a_value_is_the_value_less_the_centre() -> None:
     look = Look(plan.features, plan.noise, centre, 0.2)
     value = np.tile([0.5, 0.35, 2.0, -2.0], (plan.nodes.size, 1))
     assert look.responses(value)[0] == pytest.approx([0.5, -0.25, 1.0, -1.0])
+    for side in (-1.0, 1.0):  # beyond 1 a value is cut before the centre is taken off
+        edge = Look(plan.features, plan.noise, np.full(plan.nodes.size, 0.9 * side), 0.5)
+        assert edge.responses(np.full((plan.nodes.size, 1), 3.0 * side))[0] == pytest.approx([0.2 * side])
     cells, counts = np.array([0, 3]), np.array([1, 2])
     made = look.records(
         plan.nodes, cells, counts, np.array([512, 358, 1024])
@@ -285,5 +288,21 @@ def test_the_centre_of_a_second_look_is_a_response() -> None:
     facts = PublicFacts(LATTICE, 400)
     prepared = MECHANISM.prepare(replace(DESIGN, spread=3.0), facts, records(0))
     assert isinstance(prepared, PreparedLooks)
-    centre = prepared.looks(ExactNoise(SimulationEntropy(0)))[1].centre
-    assert (centre.min(), centre.max()) == (-1.0, 1.0)
+    look = prepared.looks(ExactNoise(SimulationEntropy(0)))[1]
+    assert (look.centre.min(), look.centre.max()) == (-1.0, 1.0)
+    assert look.bound == 1.0, "a larger bound would say that responses may be larger"
+
+
+def test_two_looks_are_made_of_a_thousand_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Model:
+        def __init__(self, _: object, patterns: int) -> None:
+            asked.append(patterns)
+
+        def prepare(self, *_: object) -> None:
+            return None
+
+    monkeypatch.setattr(spectral_release, "spectral_model", Model)
+    prepared_plan(DESIGN, PublicFacts(LATTICE, 401))
+    assert asked == [1000]

@@ -210,7 +210,7 @@ def test_a_layer_that_leaves_hexagons_without_a_number_or_has_lines_is_refused()
     with pytest.raises(DomainError, match=rf"{DOMAIN.size - 1:,} of {DOMAIN.size:,} hexagons have no number"):
         layer_numbers(layer((point(FIRST), "1")), DOMAIN)
     line = {"type": "LineString", "coordinates": [FIRST, SECOND]}
-    with pytest.raises(DomainError, match="the layer 'p' has lines, which lie in no hexagon alone"):
+    with pytest.raises(DomainError, match="the layer 'p' has lines, which belong to no single hexagon"):
         layer_numbers(layer((EVERYWHERE, "1"), (line, "2")), DOMAIN)
 
 

@@ -137,3 +137,14 @@ def test_pairs_of_edges_and_cells_are_counted_until_there_are_too_many() -> None
     assert areas._meetings(tree, around, 10) == 4
     assert areas._meetings(tree, shapely.MultiPolygon([around, shapely.box(5, 5, 6, 6)]), 10) == 4
     assert areas._meetings(tree, shapely.box(5, 5, 6, 6), 10) == 0
+
+
+def test_a_line_is_open_where_a_region_is_cut_at_the_antimeridian() -> None:
+    """Two boxes beside the date line: three sides each; one elsewhere has all four."""
+    west, east, apart = (shapely.box(x, 64.0, x + 5.0, 69.0) for x in (175.0, -180.0, 20.0))
+    assert [len(line) for line in rings(shapely.MultiPolygon([west, east, apart]))] == [4, 4, 5]
+    twice = shapely.Polygon([(180, 0), (180, 1), (170, 2), (180, 3), (180, 4), (160, 2)])
+    assert [line.tolist() for line in rings(shapely.MultiPolygon([twice]))] == [
+        [[180.0, 1.0], [170.0, 2.0], [180.0, 3.0]],
+        [[180.0, 4.0], [160.0, 2.0], [180.0, 0.0]],
+    ]

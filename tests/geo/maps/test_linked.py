@@ -127,7 +127,7 @@ def test_a_redraw_sends_little() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "count"), [("beside", 1), ("swipe", 1), ("toggle", 1), ("single", 2), ("beside", 5)]
+    ("mode", "count"), [("beside", 1), ("swipe", 1), ("toggle", 1), ("single", 2), ("beside", 10)]
 )
 def test_the_number_of_panes_belongs_to_the_mode(mode: maps.Mode, count: int) -> None:
     with pytest.raises(ValueError, match="panes"):

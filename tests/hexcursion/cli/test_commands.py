@@ -84,6 +84,7 @@ def test_what_a_command_takes_when_nothing_is_said() -> None:
     }
     assert usual == {
         "demo --epsilon": 1.0,
+        "view --derive": [],
         "areas --name": "",
         "areas --confidence": 0.9,
         "site --address": "",
@@ -103,6 +104,7 @@ def test_many_or_one_and_which_words() -> None:
     }
     assert many == {
         "outline names": "+",
+        "view derive": "+",
         "site bundles": "+",
         "lint source": "?",
     }
@@ -208,7 +210,7 @@ def test_a_bundle_is_viewed_in_its_sentences_and_saved_where_asked(
     viewer = SimpleNamespace(
         bundle=bundle, at=lambda threshold: threshold, sentences=lambda at: ["One sentence."]
     )
-    monkeypatch.setattr(run, "read_bundle", lambda path: bundle)
+    monkeypatch.setattr(run, "open_any", lambda path: bundle)
     monkeypatch.setattr(run, "Viewer", lambda given: viewer)
     monkeypatch.setattr(run.again, "doubts", lambda given: ["One doubt."])
     monkeypatch.setattr(
@@ -216,7 +218,9 @@ def test_a_bundle_is_viewed_in_its_sentences_and_saved_where_asked(
     )
     dense = SimpleNamespace(sentence="Dense.", save=lambda path: path)
     monkeypatch.setattr(run, "density_of", lambda given, above: dense)
-    options = SimpleNamespace(bundle="b", threshold=None, density=density, out=out, signers=None)
+    options = SimpleNamespace(
+        bundle="b", threshold=None, density=density, out=out, signers=None, layer=None, derive=[]
+    )
     assert run.run_view(options) == 0  # type: ignore[arg-type]
     first = ["Prices", "  Signed by nobody.", "! One doubt.", "  One sentence."]
     assert capsys.readouterr().out.splitlines() == [*first, *said]

@@ -14,6 +14,7 @@ from hexcursion.bundle import BundleError
 from hexcursion.cli import bundles, options
 from hexcursion.cli.main import build_parser
 from hexcursion.errors import Cancelled, WorkflowError
+from hexcursion.settings.atlas import OWN
 from tests.hexcursion.cli.test_spoken import SETTINGS, Calls, asked, words
 
 MAIN = sys.modules["hexcursion.cli.main"]
@@ -88,7 +89,7 @@ def test_areas_are_asked_with_what_was_typed_and_written_where_asked(
     answer = SimpleNamespace(name="Town", share=0.25, low=0.1, high=0.4, covered=1.0, row=lambda: {"a": 1})
     found = (SimpleNamespace(shapes="shapes"), [answer])
     for name, value in (
-        ("read_bundle", "bundle"),
+        ("layer_of", "bundle"),
         ("Viewer", "viewer"),
         ("answers_from", found),
         ("write_table", None),
@@ -120,7 +121,7 @@ def test_verify_ends_well_for_known_signers_alone(
 ) -> None:
     signers = SimpleNamespace(says=lambda one: f"Signed by {one}.", knows=lambda one: known)
     monkeypatch.setattr(bundles, "signers_of", lambda given: signers)
-    monkeypatch.setattr(bundles, "read_bundle", lambda path: SimpleNamespace(signature="Ada"))
+    monkeypatch.setattr(bundles, "open_any", lambda path: SimpleNamespace(signature="Ada"))
     assert bundles.run_verify(build_parser().parse_args(["verify", "b"])) == status
     assert capsys.readouterr().out == "Signed by Ada.\n"
 
@@ -133,7 +134,7 @@ def test_sign_says_what_was_signed(
     signed: list[Path], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     order: list[str] = []
-    monkeypatch.setattr(bundles, "read_bundle", lambda path: order.append(f"read {path}"))
+    monkeypatch.setattr(bundles, "open_any", lambda path: order.append(f"read {path}"))
     monkeypatch.setattr(bundles, "office_key", lambda file: order.append(f"key {file}") or "key")
     monkeypatch.setattr(bundles, "sign_bundle", lambda path, key: signed)
     assert bundles.run_sign(build_parser().parse_args(["sign", "b", "--key", "k"])) == 0
@@ -248,6 +249,8 @@ def test_a_release_has_some_options_that_are_no_settings() -> None:
                 "priors",
                 "mechanisms",
                 "same_records_as",
+                "derived",
+                *OWN,
             ),
             "+",
         ),

@@ -165,7 +165,7 @@ def test_a_disk_that_is_full_is_one_sentence() -> None:
 @pytest.mark.parametrize("number", ["-1e-3", "-.5", "-2", "-1E+2", "-3."])
 def test_a_negative_number_is_a_value_and_no_option(number: str) -> None:
     asked = ["release", "--data", "a.csv", "--out", "o", "--threshold", number, "--centre", number]
-    assert build_parser().parse_args(asked).centre == number
+    assert build_parser().parse_args(asked).centre == [number]
 
 
 def test_what_is_no_number_is_still_an_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:

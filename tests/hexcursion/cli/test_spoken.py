@@ -137,7 +137,7 @@ def test_who_stops_after_the_release_is_told_that_it_stands(
     monkeypatch.setattr(run, "read_bundle", calls.taking("read", KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt) as stopped:
         run._release(SETTINGS, tmp_path / "new", None, False, False)
-    assert stopped.value.__notes__ == ["The release 0123 is charged and stands in /o/new."]
+    assert stopped.value.__notes__ == ["The release 0123 is charged; its bundle is in /o/new."]
 
 
 @pytest.mark.parametrize("weak", [False, True])
@@ -188,7 +188,7 @@ def asked(*given: str) -> argparse.Namespace:
 
 def test_the_main_job_hands_on_what_was_typed(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
     given = SimpleNamespace(ledger="mine.sqlite")
-    monkeypatch.setattr(run, "settings_from_options", lambda options: given)
+    monkeypatch.setattr(run, "any_from_options", lambda options: given)
     monkeypatch.setattr(run, "_release", calls.taking("release", 0))
     monkeypatch.setattr(run, "office_key", lambda file: f"key in {file}")
     full = asked(

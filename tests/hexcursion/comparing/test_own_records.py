@@ -42,7 +42,7 @@ def test_records_are_counted_where_the_map_is_judged() -> None:
     assert own.gain == pytest.approx(6 / 20)
     assert own.advice == ""
     assert own.words == (
-        "Of your 20 records where the map is judged 85 in 100 lie on the side the map shows; public map 15; "
+        "Of your 20 records where the map is judged 85 in 100 are on the side the map shows; public map 15; "
         "one colour 55; a table of means 85."
     )
 

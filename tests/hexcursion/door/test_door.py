@@ -30,9 +30,11 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, open_ledger
 from hexcursion.ledger.places import home
 from hexcursion.settings import ReleaseSettings, settings_to_toml
+from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.settings.catalogue import catalogue, flags_of
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import fields_of, settings_from_mapping, settings_from_toml
+from tests.hexcursion.atlas.village import PLAN, village
 from tests.town import BOX, THRESHOLD, Town
 
 BY_HAND: dict[str, Any] = {
@@ -105,7 +107,7 @@ def test_who_stops_while_a_release_is_read_is_told_that_it_stands(monkeypatch: p
     monkeypatch.setattr(library, "Released", stop)
     with pytest.raises(KeyboardInterrupt) as stopped:
         library._published(SimpleNamespace(), None)  # type: ignore[arg-type]
-    assert stopped.value.__notes__ == ["The release 0123 is charged and stands in /o/new."]
+    assert stopped.value.__notes__ == ["The release 0123 is charged; its bundle is in /o/new."]
 
 
 def test_a_table_is_released_and_charged_once(rows: pandas.DataFrame, tmp_path: Path) -> None:
@@ -411,6 +413,24 @@ def test_a_period_takes_its_part_of_the_budget_by_every_way_in(town: Town) -> No
             assert own.epsilon == 0.5
 
 
+def test_an_atlas_takes_the_part_of_its_period_when_its_settings_change() -> None:
+    """It kept the epsilon of the first of four front-loaded periods, 1.465, whatever changed."""
+    given = {name: value for name, value in PLAN.items() if name != "epsilon"}
+    front = PERIODS | {"period_shares": "front-loaded", "period_number": 1}
+    changes = {1.465: {}, 0.801: {"period_number": 2}, 5.938: {"budget": 9.0}, 0.5: {"epsilon": 0.5}}
+    with _settings(village(), given | front) as (made, _):
+        assert isinstance(made, AtlasSettings)
+    for part, change in changes.items():
+        with _settings(made, change) as (changed, _):
+            assert isinstance(changed, AtlasSettings)
+            assert [layer.epsilon for layer in changed.layers] == pytest.approx([part] * 3, abs=1e-3)
+    with (
+        pytest.raises(WorkflowError, match="`colour` changes no settings that are made already"),
+        _settings(made, {"colour": "blue"}),
+    ):
+        pass
+
+
 COUNTED = {"value": None, "values": "count", "centre": None, "clip": None}
 ANSWERED = {"values": "yes-no", "centre": None, "clip": None}
 SAID: list[dict[str, Any]] = [
@@ -423,11 +443,12 @@ SAID: list[dict[str, Any]] = [
     {"mechanisms": ("noisy-cell-statistics",), "priors": ("car",)}, {"looks": 2}, {"resolution": 6},
     {"cutoff": 0.6}, {"value_name": "NO2", "value_unit": "ug/m3", "title": "Air"},
     {"accept_large_delta": True, "accept_low_agreement": True, "accept_weaker_promise": True},
+    {"accept_dropped": True},
     COUNTED | {"population_file": "people.csv", "population_column": "people", "record_word": "case",
                "threshold": 1.5},
     {"population": "all roads", "period": "2018", "source": "the city", "notes": ("One.", "Two.")},
     {"reference": {"path": "r.csv"}, "reference_public": True, "prior_mean": True, "public_counts": True},
-    {"limits": "limits.geojson", "transform": "log"}, {"pilot": 0.3}, {"looked": True},
+    {"limits": "limits.geojson", "transform": "log"}, {"pilot": 0.3, "pilot_by": "choice"}, {"looked": True},
     {"reference": {"path": "r.csv"}, "objective": "bce", "focus": "threshold"},
     {"reference": {"path": "r.csv"}, "reference_public": True, "change": True},
     {"covariates": ("roads.csv",), "covariate_columns": ("traffic",)}, {"land_only": False},
@@ -509,9 +530,9 @@ def test_several_maps_of_one_table_say_what_they_promise_together(
         "Releases of the same records promise less together: one reading that is in all 3 "
     )
     assert "is protected at epsilon 0.8539 at delta 1e-5" in promised
-    assert "right at most 54.7 % of the time" in promised
+    assert "guess becomes at most 55:45" in promised
     assert together_text([made[0].statement["guarantee"]]) == ""
     four = together_text([made[0].statement["guarantee"]] * 4)
-    assert "right at most 55.4 % of the time" in four, "and not 52.7 % four times"
+    assert "guess becomes at most 56:44" in four, "and not 52.7 % four times"
     write_site([tmp_path / "all"], tmp_path / "site")
     assert promised in (tmp_path / "site" / "index.html").read_text("utf-8")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 import pytest
 
 from dpgp_core.numbers import lower, upper
-from hexcursion.ledger import BudgetExceeded, Ledger, entry
+from hexcursion.ledger import BudgetExceeded, Ledger, chain, entry
 from hexcursion.ledger.cli import add_ledger_commands, show
 from tests.hexcursion.ledger.places import Place, charge_for, release
 
@@ -138,6 +138,20 @@ def test_a_clock_that_runs_backwards_is_noted_in_the_ledger_and_by_verify(
     assert f"note: entry {third.number}: says a time 600 seconds before that of the entry it follows" in said
     assert f"entry {second.number}" not in said
     assert f"entry {fourth.number}" not in said
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(59, ""), (60, "60 seconds"), (86_400, "86,400 seconds")])
+def test_a_clock_behind_the_ledger_is_told_before_a_release(
+    ledger: Ledger, dataset: str, monkeypatch: pytest.MonkeyPatch, seconds: int, told: str
+) -> None:
+    clock = _Clock()
+    clock.times = [datetime(2026, 10, 25, 1, tzinfo=UTC)]
+    monkeypatch.setattr(entry, "datetime", clock)
+    ledger.set_budget(dataset, "point", 4.0, 1e-5)
+    clock.times = [datetime(2026, 10, 25, 1, tzinfo=UTC) - timedelta(seconds=seconds)]
+    monkeypatch.setattr(chain, "datetime", clock)
+    note = ledger.clock_note()
+    assert told in note if told else note == ""
 
 
 def test_verify_prints_the_last_seal_or_the_findings(

@@ -127,7 +127,11 @@ def test_areas_and_points_give_their_numbers(domain: Domain, tmp_path: Path) -> 
         (lambda at, d: table(at / "t.csv", d, "a"), "b", "must have the columns h3 and b"),
         (lambda at, d: table(at / "t.csv", d, "a", value="nan"), "a", "has no number 'a'"),
         (lambda at, d: table(at / "t.csv", d, "a", value="4"), "a", "'a' is the same in every hexagon"),
-        (lambda at, d: layer(at / "t.geojson", "LineString", (RIVER, 4)), "height", "has lines, which lie"),
+        (
+            lambda at, d: layer(at / "t.geojson", "LineString", (RIVER, 4)),
+            "height",
+            "lines, which belong to no",
+        ),
         (lambda at, d: layer(at / "t.geojson", "Point", (RIVER[0], 4)), "height", "have no number in the"),
         (lambda at, d: layer(at / "t.geojson", "Point", (RIVER[0], "x")), "height", "without a number"),
     ],

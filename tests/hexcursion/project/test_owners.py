@@ -102,7 +102,7 @@ def test_the_receipt_promises_what_holds_for_a_whole_owner(
     assert "sensor" not in said["Records"] or most == 1
     one = "one sensor" if most == 1 else "all readings of one sensor"
     assert said["In words"].startswith(f"Exchanging {one} can make any published result up to 2.72 times")
-    assert "a claim about that sensor even odds" in said["In words"]
+    assert "A 50:50 guess about one sensor becomes at most " in said["In words"]
     assert [line.text[:30] for line in plan.receipt if line.topic == "Group"] == [
         "Someone with up to 2 sensors: ", "Someone with up to 5 sensors: ", "Someone with up to 10 sensors:"
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from data_loaders import Observations
-from data_loaders.files import blocks
+from data_loaders.files import spool
 from dpgp_core.errors import InvalidValue
 from geo import Domain, domain_from_bbox
 from hexcursion.errors import WorkflowError
@@ -84,7 +84,7 @@ def test_cell_records_are_medians_with_count_one() -> None:
 
 def test_medians_are_the_same_in_small_groups_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "GROUP", 7)
-    monkeypatch.setattr(blocks, "STRIDE", 5)
+    monkeypatch.setattr(spool, "STRIDE", 5)
     generator = np.random.default_rng(3)
     index, value = generator.integers(0, 9, 60), generator.normal(size=60)
     index[:20] = 4  # one cell has more rows than a group
@@ -106,7 +106,7 @@ def test_a_place_is_looked_up_once(
 ) -> None:
     """Four places in ten rows, three rows at a time; without memory or numbers once in each part with it."""
     monkeypatch.setattr(records, "KNOWN_PLACES", known)
-    monkeypatch.setattr(blocks, "STRIDE", 3)
+    monkeypatch.setattr(spool, "STRIDE", 3)
     asked: list[float] = []
     locate = Domain.locate
 

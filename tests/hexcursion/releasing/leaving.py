@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+import dpgp_core.atlas.release as atlas_release
 import dpgp_core.mechanisms.cell_sums as cell_sums
 import dpgp_core.mechanisms.label_sums as label_sums
 import dpgp_core.mechanisms.posterior_sampling as posterior_sampling
@@ -96,7 +97,8 @@ def held(tape: Tape | None) -> Iterator[None]:
         )
         patch.setenv("HEXCURSION_READ_BEFORE", "off")
         if tape is not None:
-            for place, name in set(RELEASES.values()) - {(label_sums.PreparedSums, "draw")}:
+            places = {*RELEASES.values(), (atlas_release, "release_sums")}
+            for place, name in places - {(label_sums.PreparedSums, "draw")}:
                 patch.setattr(place, name, tape.held(getattr(place, name)))
             drawn = label_sums.PreparedSums.draw
             patch.setattr(

@@ -24,7 +24,7 @@ from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.untrusted import strict_json
 from hexcursion.bundle.write import recover
 from hexcursion.ledger import BudgetExceeded, Ledger, open_ledger
-from hexcursion.ledger.errors import Unreleased
+from hexcursion.ledger.errors import LedgerError, Unreleased
 from hexcursion.project.baseline import compare, fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -123,7 +123,7 @@ def test_a_failure_after_the_draw_stays_charged(
         raise OSError("disk full")
 
     monkeypatch.setattr(transaction, "stage_bundle", fail)
-    with pytest.raises(Unreleased, match=r"disk full.*Entry 3 of the ledger stands.*ledger void 3"):
+    with pytest.raises(Unreleased, match=r"disk full.*Entry 3 stays in the ledger.*ledger void 3"):
         publish(plan_release(project, tuned.choice, ledger), ledger, out)
     assert kinds(ledger)[-2:] == ["reserve", "draw"]
     assert not out.exists()
@@ -142,6 +142,32 @@ def test_a_bundle_without_its_commit_does_not_stand(
     assert not out.exists()
     assert list(out.parent.iterdir()) == []
     assert kinds(ledger)[-2:] == ["reserve", "draw"]
+
+
+def test_a_database_lost_after_the_commit_leaves_the_release_to_the_next_start(
+    project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = ledger.commit
+
+    def lost(*_: object) -> None:
+        raise LedgerError("The database is gone.")
+
+    def commit_and_lose(number: int, release_id: str, digest: str) -> None:
+        commit(number, release_id, digest)
+        monkeypatch.setattr(ledger, "committed", lost)
+        monkeypatch.setattr(ledger, "outcome", lost)
+        lost()
+
+    plan = plan_release(project, tuned.choice, ledger)
+    monkeypatch.setattr(ledger, "commit", commit_and_lose)
+    with pytest.raises(Unreleased) as error:
+        publish(plan, ledger, out)
+    assert "If entry 3 was committed, the next start publishes its release" in str(error.value)
+    assert "void" not in str(error.value)
+    assert not out.exists()
+    monkeypatch.undo()
+    recover(out.parent, ledger.identity, ledger.committed)
+    assert read_bundle(out).domain.size == project.domain.size
 
 
 def test_a_bundle_whose_place_is_taken_after_the_commit_waits_until_it_is_free(

@@ -212,11 +212,20 @@ def reordered(
     return told_apart(one, others[0]) | told_apart(one, others[1])
 
 
-ORDERED = [replace(case, reference=False) for case in EVERY_DAY if case.relation == "replace-one"]
-"""Where nobody names reference data: simulated values are dealt to the places of the records."""
+ORDERED = [
+    pytest.param(
+        replace(case, reference=False),
+        id=str(case),
+        marks=pytest.mark.slow if case.mechanism in {name for name, _ in rows("TAINTED")} else (),
+    )
+    for case in EVERY_DAY
+    if case.relation == "replace-one"
+]
+"""Where nobody names reference data: simulated values are dealt to the places of the records. Three releases
+by a mechanism of a package take a minute."""
 
 
-@pytest.mark.parametrize("case", ORDERED, ids=str)
+@pytest.mark.parametrize("case", ORDERED)
 def test_the_order_of_the_rows_is_not_published(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,6 +304,72 @@ def test_neighbours_may_differ_in_all_dated_rows_of_an_owner(
     assert statement["guarantee"]["owner"] == {"word": "sensor", "records": 3, "apart": False}
     for name in ("bundle: README.txt", "bundle: label.html", "bundle: statement.json"):
         assert b"one reading" not in first[name]
+
+
+ATLAS = [
+    "--value", "no2", "o3", "--lon", "lon", "--lat", "lat", "--resolution", "7", "--epsilon", "2",
+    "--threshold", "no2=30", "o3=50", "--centre", "no2=28", "o3=52", "--clip", "no2=15", "o3=14",
+    "--value-unit", "ug/m3", "--bbox", *map(str, BOX), "--quick", "--accept-low-agreement",
+]  # fmt: skip
+HIDDEN_ATLAS = [*ATLAS, "--relation", "add-or-remove", "--records-about", "500"]
+FURTHEST = "10.115,50.04,1e9,-1e9"
+
+
+def paired(rows: Sequence[Row], *more: str, missing: int = 0) -> list[str]:
+    """Rows with a second column, which every `missing`-th record lacks."""
+    lines = [
+        f"{lon:.6f},{lat:.6f},{value:.4f},{'' if missing and at % missing == 0 else f'{80.0 - value:.4f}'}"
+        for at, (lon, lat, value) in enumerate(rows)
+    ]
+    return ["lon,lat,no2,o3", *lines, *more]
+
+
+ATLASES = {
+    "exchanged": (ATLAS, paired(ROWS), paired(ROWS[1:], FURTHEST)),
+    "public places": (
+        [*ATLAS, "--places-public"],
+        paired(ROWS),
+        paired(ROWS[1:], "{:.6f},{:.6f},1e9,-1e9".format(*ROWS[0])),
+    ),
+    "a gap": ([*ATLAS, "--gaps"], paired(ROWS, missing=5), paired(ROWS[1:], "10.115,50.04,,1e9", missing=5)),
+    "one more": (HIDDEN_ATLAS, paired(ROWS), paired(ROWS, FURTHEST)),
+    "one more with a gap": (HIDDEN_ATLAS, paired(ROWS), paired(ROWS, "10.02,50.02,31.5,")),
+    "one more of gaps": (
+        [*HIDDEN_ATLAS, "--gaps"],
+        paired(ROWS, missing=5),
+        paired(ROWS, FURTHEST, missing=5),
+    ),
+}
+"""Options, and two tables that differ in one record: in all its columns and its place, or in a gap."""
+
+
+@pytest.mark.parametrize(("options", "one", "other"), ATLASES.values(), ids=ATLASES)
+def test_neighbours_of_an_atlas_differ_in_released_numbers_alone(
+    options: list[str],
+    one: list[str],
+    other: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tape = Tape()
+    first, second = (
+        leaving(tmp_path / "work", rows, options, capsys, tape=tape, runs=("dry run", "release"))
+        for rows in (one, other)
+    )
+    assert first["release: status and refusal"] == b"0"
+    assert tape.kept, "nothing was drawn"
+    assert told_apart(first, second) == {}
+
+
+def test_the_order_of_the_rows_of_an_atlas_is_not_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header, *rows = paired(ROWS)
+    first, second = (
+        leaving(tmp_path / "work", [header, *each], ATLAS, capsys) for each in (rows, rows[::-1])
+    )
+    assert first["release: status and refusal"] == b"0"
+    assert told_apart(first, second) == {}
 
 
 MORE_OR_LESS = {

@@ -30,11 +30,13 @@ PUBLIC = "the map of public data alone would show as many records or more on the
         (-0.1, replace(BESIDE, public_records=0.69), (COLOUR,)),
         (-0.1, replace(BESIDE, public_records=0.7), (COLOUR,)),
         (-0.1, replace(BESIDE, colour_records=None), (PUBLIC,)),
+        (-0.1, None, (COLOUR,)),
+        (-0.1, replace(BESIDE, public_records=None, colour_records=None), (COLOUR,)),
         (None, BESIDE, ()),
     ],
 )
 def test_a_map_that_gains_less_than_nothing_is_stopped(
-    gain: float | None, yardsticks: Yardsticks, words: tuple[str, ...]
+    gain: float | None, yardsticks: Yardsticks | None, words: tuple[str, ...]
 ) -> None:
     assert objections(expected(0.75, gain), yardsticks) == words
 

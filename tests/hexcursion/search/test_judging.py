@@ -24,11 +24,10 @@ def scene(monkeypatch: pytest.MonkeyPatch, shown: list[bool], public: list[bool]
     """Two worlds, of which each release shows the same; the last hexagon is not judged."""
     judged = np.array([True, True, False])
     side = np.array(shown) & judged
-    world = SimpleNamespace(sides_of_records=SIDES, name="world")
-    monkeypatch.setattr(
-        judging, "_releases", lambda world, design, count: iter([Shown(side, judged)] * count)
-    )
-    monkeypatch.setattr(judging, "_public_side", lambda world: None if public is None else np.array(public))
+    free = None if public is None else np.array(public)
+    world = SimpleNamespace(sides_of_records=SIDES, public_side=free, name="world")
+    release = Shown(side, judged, side.astype(float))
+    monkeypatch.setattr(judging, "_of_seed", lambda world, design, count: iter([release] * count))
     return SimpleNamespace(worlds=(world, world), controls=(world,))
 
 

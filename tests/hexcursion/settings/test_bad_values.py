@@ -217,7 +217,8 @@ def test_one_sentence_says_what_it_must_be(changes: dict[str, object], sentence:
         ),
         (
             {"where": (("year", 2023),)},
-            "where must be a table of columns and the entry that each should have, not 2023.",
+            "where must be a table of columns and the entry, or list of entries, that each should have, not "
+            "2023.",
         ),
         (
             {"where": (("year", "2023"),), "time": "date"},
@@ -292,8 +293,12 @@ def test_a_long_or_broken_value_is_shown_short_and_on_one_line() -> None:
         ("reference = { path = 'b.csv', years = ['x'] }",
          "reference.years must be a list of whole numbers from 1995 to 2100, not 'x'."),
         ("reference = { years = [2018] }", "The [reference] table lacks `path`: name its file."),
-        ("reference = { path = 'b.csv', where = { a = [1] } }",
-         "reference.where must be a table of columns and the entry that each should have, not {'a': [1]}."),
+        ("reference = { path = 'b.csv', where = { a = [[1]] } }",
+         "reference.where must be a table of columns and the entry, or list of entries, that each should "
+         "have, not {'a': [[1]]}."),
+        ("reference = { path = 'b.csv', where = { a = [] } }",
+         "reference.where must be a table of columns and the entry, or list of entries, that each should "
+         "have, not {'a': []}."),
         ("paths = = 1", None),
         ("x = " + "[" * 5000, None),
         ("paths = " + "1" * 5000, None),

@@ -221,6 +221,30 @@ def test_segment_years_and_filters_say_what_a_map_is_of(years: tuple[int, ...], 
     named = settings(data=wells, population="wells", period=period, record_word="well")
     assert named.scope == Scope("wells", period, ("depth = deep",), "")
     assert named.unit_word == "well"
+
+
+@pytest.mark.parametrize(
+    ("reference", "public", "since"),
+    [
+        (SourceSettings("r.csv", value="v", x="x", y="y", where=(("year", "1993"),)), True, "1993"),
+        (SourceSettings("r.csv", value="v", x="x", y="y", where=(("year", "1993"),)), False, ""),
+        (SourceSettings("r.csv", value="v", x="x", y="y", where=(("depth", "deep"),)), True, ""),
+        (SourceSettings("r.csv", value="v", x="x", y="y", where=(("y", "1993"), ("y", "1994"))), True, ""),
+        (SourceSettings("pp.csv", "postcodes.csv", "existing-flats", (2017,)), True, "2017"),
+        (SourceSettings("pp.csv", "postcodes.csv", "existing-flats", (2016, 2017)), True, ""),
+    ],
+)
+def test_a_change_is_told_since_the_one_year_of_a_public_reference(
+    reference: SourceSettings, public: bool, since: str
+) -> None:
+    made = settings(reference=reference, reference_public=public, resolution=8)
+    assert made.scope.since == since
+    assert settings().scope.since == ""
+
+
+def test_a_record_is_one_in_letters() -> None:
+    wells = SourceSettings("wells.csv", value="as", x="x", y="y")
+    named = settings(data=wells, record_word="well")
     with pytest.raises(WorkflowError, match="`record_word` is one record in letters"):
         named.with_changes(record_word="2 wells")
 
@@ -242,6 +266,7 @@ def test_the_reference_page_has_its_headings() -> None:
         "## Design",
         "## Running and keeping",
         "## Title, and what the curator states (components of NIST SP 800-226)",
+        "## Several columns (an atlas)",
     ]
 
 

@@ -110,7 +110,7 @@ def test_settings_beyond_what_the_widgets_offer_are_shown_and_kept(
     press(app, "Take these settings")
     assert not errors(app)
     assert app.multiselect(key=f"sensors_where_{table}").value == ["station"]
-    assert app.selectbox(key=f"sensors_reference_where_{table}_when").value == "late"
+    assert app.multiselect(key=f"sensors_reference_where_{table}_when").value == ["late"]
     press(app, "Read the data")
     assert work_of(app).choices["data"] == settings.data
     assert work_of(app).choices["reference"] == settings.reference

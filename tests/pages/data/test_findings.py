@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pages.data import findings, sources, table_columns
+from pages.data import findings, own_table, row_filters, sources, table_columns
 from pages.shared.session.previews import propose_columns
 from pages.shared.session.workspace import Workspace
 from tests.pages.recorded import Recorded
@@ -20,10 +20,10 @@ KIND = "Keep the rows of one entry of parameter"
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     recorded = Recorded({"Where are the files?": "path"})
-    for module in (findings, sources, table_columns):
+    for module in (findings, own_table, row_filters, sources, table_columns):
         monkeypatch.setattr(module, "st", recorded)
     monkeypatch.setattr(
-        sources, "_file", lambda label, where, key, work, help=None: recorded.answers.get(label)
+        own_table, "ask_file", lambda label, where, key, work, help=None: recorded.answers.get(label)
     )
     return recorded
 
@@ -58,6 +58,6 @@ def test_a_finding_is_shown_until_its_field_holds_its_column(
 
 def test_owners_are_asked_about_once(screen: Recorded, table: str) -> None:
     screen.answers |= {ASKED: table, "Keep only rows where": []}
-    sources.ask_sensors(Workspace())
+    own_table.ask_sensors(Workspace())
     assert OWNER in screen.said("button")
     assert [text for text in screen.said("caption") if ":material/help:" in text] == []

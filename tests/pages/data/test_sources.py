@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hexcursion.settings.data_settings import SourceSettings
-from pages.data import sources, table_columns
+from pages.data import own_table, row_filters, sources, table_columns
 from pages.data.sources import Sources
 from pages.shared.session.previews import Preview
 from pages.shared.session.workspace import Workspace
@@ -25,12 +25,13 @@ THEN = "Table of an earlier time (same columns)"
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     recorded = Recorded()
-    for module in (sources, table_columns):
+    for module in (own_table, row_filters, sources, table_columns):
         monkeypatch.setattr(module, "st", recorded)
-    monkeypatch.setattr(
-        sources, "_file", lambda label, where, key, work, help=None: recorded.answers.get(label)
-    )
-    monkeypatch.setattr(table_columns, "ask_rows", lambda label, names, key, path, told: ())
+    for module in (own_table, sources):
+        monkeypatch.setattr(
+            module, "ask_file", lambda label, where, key, work, help=None: recorded.answers.get(label)
+        )
+    monkeypatch.setattr(row_filters, "ask_rows", lambda label, names, key, path, told, quantity="": ())
     recorded.answers["Where are the files?"] = "path"
     return recorded
 
@@ -44,7 +45,7 @@ def table(tmp_path: Path) -> str:
 
 def sensors(screen: Recorded, path: str, **answers: Any) -> dict[str, Any] | None:
     screen.answers |= {ASKED: path, **answers}
-    found = sources.ask_sensors(Workspace())
+    found = own_table.ask_sensors(Workspace())
     return None if found is None else found.choices
 
 
@@ -87,7 +88,7 @@ def test_what_is_missing_is_named(screen: Recorded, table: str, answers: dict[st
 
 
 def test_no_table_asks_for_one_and_nothing_else(screen: Recorded) -> None:
-    assert sources.ask_sensors(Workspace()) is None
+    assert own_table.ask_sensors(Workspace()) is None
     assert screen.said("caption") == [
         ":material/info: Name a table with a column each for place and value to go on."
     ]
@@ -176,7 +177,7 @@ def test_years_have_four_digits(screen: Recorded, typed: str, years: tuple[int, 
 
 def test_files_are_uploaded_unless_they_lie_here(screen: Recorded) -> None:
     del screen.answers["Where are the files?"]
-    assert sources._where("sales") == "upload"
+    assert sources.ask_where("sales") == "upload"
     assert screen.shown("Where are the files?") == ["Upload them", "On the machine that runs this app"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,11 +13,12 @@ from geo import DomainError, domain_from_bbox, region_from_geojson
 from geo.context.surroundings import Place
 from pages.hexagons import layers, ways
 from pages.hexagons.ways import outline_file, place_words, take_outline
+from pages.shared.session import previews
 from pages.shared.session.previews import Preview, proposal_of
 from pages.shared.steps import DATA, HEXAGONS
 from tests.hexcursion.bundle.exports.test_areas import square
 from tests.pages.conftest import OpenApp, press, texts
-from tests.pages.data_steps import work_of
+from tests.pages.data_steps import uploaded_sensors, work_of
 
 
 def at_hexagons(open_app: OpenApp) -> AppTest:
@@ -163,14 +165,38 @@ def test_areas_by_name_become_region_and_layer(open_app: OpenApp) -> None:
 
 def test_a_resolution_is_proposed_from_area_and_a_stated_number_alone() -> None:
     domain = domain_from_bbox(5.0, 47.0, 15.0, 55.0, 5)
-    assert proposal_of(domain, 900).resolution == 4  # type: ignore[union-attr]
-    assert proposal_of(domain, 15_000).resolution == 5  # type: ignore[union-attr]
-    assert proposal_of(domain, None).resolution == 5  # type: ignore[union-attr]
+    assert proposal_of(domain.region, 900).resolution == 4  # type: ignore[union-attr]
+    assert proposal_of(domain.region, 15_000).resolution == 5  # type: ignore[union-attr]
+    assert proposal_of(domain.region, None).resolution == 5  # type: ignore[union-attr]
     # Half of 2,000 public rows are in the area: as if a thousand were stated.
     places = ((10.0, 50.0), (30.0, 50.0))
     public = Preview((), 2_000, "", "reading", False, (), (), places)
-    assert proposal_of(domain, None, public).resolution == 4  # type: ignore[union-attr]
-    assert proposal_of(domain, 15_000, public).resolution == 5  # type: ignore[union-attr]
+    assert proposal_of(domain.region, None, public).resolution == 4  # type: ignore[union-attr]
+    assert proposal_of(domain.region, 15_000, public).resolution == 5  # type: ignore[union-attr]
     assert (
-        proposal_of(domain_from_bbox(-60.0, -30.0, 60.0, 60.0, 2), 600) is None
+        proposal_of(domain_from_bbox(-60.0, -30.0, 60.0, 60.0, 2).region, 600) is None
     )  # coarser than a screen offers
+
+
+def test_the_resolution_is_proposed_before_any_hexagon_is_made(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A country at resolution 8 would be 400,000 hexagons, which take their time to be refused."""
+    filled: list[int] = []
+    own = previews.fill_box
+
+    def fill_box(box: Any, resolution: int, *rest: Any) -> Any:
+        filled.append(resolution)
+        return own(box, resolution, *rest)
+
+    monkeypatch.setattr(previews, "fill_box", fill_box)
+    app = uploaded_sensors(open_app)
+    app.switch_page(HEXAGONS.path).run()
+    app.radio[0].set_value("box").run()
+    app.number_input[4].set_value(900).run()
+    for number, value in zip(app.number_input[:4], (5.0, 47.0, 15.0, 55.0), strict=True):
+        number.set_value(value)
+    app.run()
+    assert not app.exception
+    assert filled
+    assert max(filled) <= 5

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.project import model
 from hexcursion.project.example import EXAMPLE_DISTRICTS
 from hexcursion.settings import ReleaseSettings
 from hexcursion.settings.data_settings import SourceSettings
@@ -63,7 +64,7 @@ def test_exchanged_axes_stop_the_way_on_until_a_click_mends_them(
 
 def test_rows_somewhere_else_are_no_exchange(open_app: OpenApp) -> None:
     app = at_hexagons(open_app, (12.0, 54.6, 12.4, 55.0), swapped=False)
-    assert "The points lie around longitude 2.2" in errors(app).replace("\\", "")
+    assert "The points are around longitude 2.2" in errors(app).replace("\\", "")
     assert not [button for button in app.button if button.label.startswith("Exchange")]
 
 
@@ -75,6 +76,15 @@ def test_counts_of_a_sample_say_so(open_app: OpenApp) -> None:
         "Of a sample of 803 of the 1,600 rows; the search and the release count all of them."
     )
     assert stray(work.domain, work.private) is None
+
+
+@pytest.mark.parametrize(("most", "asked"), [(0.5, False), (0.01, True)])
+def test_rows_at_the_rim_of_a_box_are_a_question(
+    most: float, asked: bool, open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "MOST_DROPPED", most)
+    app = at_hexagons(open_app, BOX, swapped=False)
+    assert any("Many rows lie outside" in warning.value for warning in app.warning) is asked
 
 
 def test_a_named_part_of_a_file_becomes_the_area(open_app: OpenApp, example: ReleaseSettings) -> None:

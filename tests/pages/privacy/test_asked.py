@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pages.privacy import ask
+from pages.privacy import ask, numbers, path_panels, question_view
 from pages.shared.session.workspace import Workspace
 from tests.pages.recorded import Recorded
 
@@ -23,7 +23,8 @@ def goal(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch, goal: SimpleNamespace) -> Recorded:
     recorded = Recorded()
-    monkeypatch.setattr(ask, "st", recorded)
+    for module in (ask, numbers, path_panels):
+        monkeypatch.setattr(module, "st", recorded)
     monkeypatch.setattr(ask.pilot_panel, "chosen", lambda work: False)
     return recorded
 
@@ -40,8 +41,8 @@ def test_a_record_or_a_hexagon_is_protected(screen: Recorded) -> None:
     asked = screen.asked("Unit of protection")
     assert (asked["index"], asked["label_visibility"]) == (0, "collapsed")
     assert asked["captions"] == [
-        "ε limits what the map tells about any one record.",
-        "The map is made of one median per hexagon.",
+        "ε limits what the map tells about one record.",
+        "One median per hexagon is used.",
     ]
     assert of.choices["unit"] == "point"
     kept = work(unit="cell")
@@ -75,12 +76,12 @@ def test_an_owner_of_several_rows_is_told_what_that_means(
 
 def test_the_number_of_records_is_public_unless_it_is_kept_private(screen: Recorded) -> None:
     of = work()
-    ask._number(of)
+    ask.ask_number(of)
     assert screen.said("checkbox", "number_input") == ["Keep the number of records private, too"]
     assert (of.choices["relation"], of.choices["records_about"]) == ("replace-one", None)
     hidden = work(relation="add-or-remove", records_about=70, unit="cell")
     screen.calls.clear()
-    ask._number(hidden)
+    ask.ask_number(hidden)
     assert screen.asked("Keep the number of non-empty hexagons private, too")["value"] is True
     asked = screen.asked("About how many non-empty hexagons, by public knowledge")
     assert (asked["_"], asked["value"]) == ((1, 100_000_000), 70)
@@ -89,7 +90,7 @@ def test_the_number_of_records_is_public_unless_it_is_kept_private(screen: Recor
 
 def test_public_places_show_how_many_there_are(screen: Recorded) -> None:
     of = work(relation="add-or-remove", places_public=True)
-    ask._number(of)
+    ask.ask_number(of)
     asked = screen.asked("Keep the number of records private, too")
     assert (asked["disabled"], asked["value"]) == (True, False)
     assert of.choices["relation"] == "replace-one"
@@ -130,12 +131,12 @@ def test_a_pilot_needs_a_budget(screen: Recorded, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_epsilon_means_is_said_and_shown_as_odds(screen: Recorded) -> None:
-    ask._attack(work())
+    ask.show_attack(work())
     assert screen.said("expander") == ["What an attacker can do"]
     assert "up to 2.72 times more likely, apart from a slack of 1 in 100,000" in screen.said("caption")[0]
     assert screen.said("markdown") == ["**At ε 1 an attacker who is after one record**"]
     (table,) = screen.said("table")
-    assert table["at most"] == ["2\\.72 times", "73\\.2 %", "55\\.4 %", "2\\.72 %", "27\\.2 %"]
+    assert table["at most"] == ["2\\.72 times", "74:26", "56:44", "2\\.72 %", "27\\.2 %"]
     assert table["An attacker"][3:] == [
         f"detects the record, with {share} % false alarms" for share in (1, 10)
     ]
@@ -152,7 +153,7 @@ def test_what_epsilon_means_is_said_and_shown_as_odds(screen: Recorded) -> None:
 
 def test_a_slack_is_the_usual_one_or_one_of_a_list(screen: Recorded) -> None:
     of = work()
-    ask._slack_and_paths(of)
+    numbers.ask_slack_and_paths(of)
     asked = screen.asked("Slack δ")
     assert asked["_"] == (["usual", 1e-4, 1e-5, 1e-6, 1e-7, 1e-8],)
     assert asked["index"] == 0
@@ -160,7 +161,7 @@ def test_a_slack_is_the_usual_one_or_one_of_a_list(screen: Recorded) -> None:
     assert of.choices["delta"] is None
     screen.calls.clear()
     own = work(delta=3e-6)
-    ask._slack_and_paths(own)
+    numbers.ask_slack_and_paths(own)
     asked = screen.asked("Slack δ")
     assert asked["_"] == (["usual", 1e-4, 1e-5, 3e-6, 1e-6, 1e-7, 1e-8],)
     assert (asked["index"], own.choices["delta"]) == (3, 3e-6)
@@ -168,12 +169,17 @@ def test_a_slack_is_the_usual_one_or_one_of_a_list(screen: Recorded) -> None:
 
 def test_paths_are_asked_for_where_something_reads_them(screen: Recorded) -> None:
     of = work(mechanisms=("posterior-sampling",), paths=7)
-    ask._slack_and_paths(of)
+    ask._more(of)
+    assert screen.said("number_input") == [], "of paths alone it is asked where they are chosen"
+    path_panels.ask_drawn(of)
     (label,) = screen.said("number_input")
     assert (screen.asked(label)["_"], screen.asked(label)["value"]) == ((1, 1000), 7)
     assert of.choices["paths"] == 7
     screen.calls.clear()
-    ask._slack_and_paths(work(mechanisms=("spectral-statistics",)))
+    ask._more(work(paths=7, reference="r.csv"))
+    assert screen.said("number_input") == [label]
+    screen.calls.clear()
+    numbers.ask_slack_and_paths(work(mechanisms=("spectral-statistics",)), paths=False)
     assert screen.said("number_input") == []
 
 
@@ -185,7 +191,7 @@ def test_a_slack_of_one_in_the_number_of_records_needs_a_second_yes(
 ) -> None:
     monkeypatch.setattr(Workspace, "records", property(lambda self: records))
     of = work(accept_large_delta=True)
-    ask._large_slack(of, delta)
+    numbers._large_slack(of, delta)
     assert screen.said("warning", "checkbox") == (
         [
             "With this slack even publishing a whole record would keep the promise: choose a smaller one.",
@@ -259,4 +265,4 @@ def test_what_is_best_is_asked_where_designs_are_searched(screen: Recorded) -> N
     ],
 )
 def test_the_question_in_a_maps_words(choices: dict[str, Any], said: str) -> None:
-    assert ask.threshold_words(work(**choices)) == said
+    assert question_view.threshold_words(work(**choices)) == said

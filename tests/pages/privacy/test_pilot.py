@@ -90,6 +90,21 @@ def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(open_app: OpenA
 
 
 @pytest.mark.slow
+def test_a_private_choice_is_paid_for_and_says_what_it_chose(open_app: OpenApp) -> None:
+    app = without_reference(open_app)
+    app.radio(key=key_of(app, "way")).set_value("pilot").run()
+    app.radio(key=key_of(app, "buys")).set_value("choice").run()
+    assert work_of(app).settings().pilot_by == "choice"
+    assert "which law of a field they fit. It is charged to the ledger first" in texts(app)
+    press(app, "Pay for the pilot")
+    assert charges() == 1
+    assert "It chose a field with a range of" in " ".join(str(each.value) for each in app.info)
+    press(app, "Search for the best design")
+    app.switch_page(RELEASE.path).run()
+    release_within_three(app)
+
+
+@pytest.mark.slow
 def test_a_pilot_of_another_budget_is_said_not_to_fit(open_app: OpenApp) -> None:
     app = with_pilot(open_app)
     app.select_slider(key=key_of(app, "epsilon")).set_value(1.0).run()

@@ -20,7 +20,7 @@ import pytest
 
 from dpgp_core.plugins import program_alone
 from hexcursion.estimates import forecasts
-from pages.data.table_columns import REMEMBERED
+from pages.data.row_filters import REMEMBERED
 from pages.privacy import frontier, search_panel
 from pages.shared import maps
 from pages.shared.released_view import OPENED
@@ -107,7 +107,8 @@ class Screen(Recorded):
         if read is not None and len(seen) > 1:
             seen[1] = [read(one) for one in seen[1]]
         if name == "get_option":
-            return {"server.address": "localhost", "server.allowedHosts": []}[given[0]]
+            options = {"server.address": "localhost", "server.allowedHosts": [], "secrets.files": []}
+            return options[given[0]]
         if "args" in shown:  # the visit and its settings are not what a screen shows
             shown["args"] = [type(one).__name__ if is_dataclass(one) else one for one in shown["args"]]
         words = [written(one) for one in seen] + [f"{key}={written(one)}" for key, one in shown.items()]
@@ -122,7 +123,6 @@ class Screen(Recorded):
             return [Part(self, f"{place}{hidden * (number > 0)}{name}[{number}] ") for number in range(many)]
         if name in HOLDERS:
             folded = name == "popover" or (name == "expander" and not named.get("expanded"))
-            folded |= named.get("key") == "brief"  # on narrow screens alone
             return Part(self, f"{place}{FOLDED if folded else name} ")
         return self._answered(name, given, named)
 

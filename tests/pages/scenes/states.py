@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pages.shared.session import side_jobs, workspace
-from pages.shared.session.workspace import Explored, Found, Workspace
+from pages.shared.session.found import Explored, Found
+from pages.shared.session.workspace import Workspace
 from pages.shared.shipped import shelved
 from pages.start.finished import finished_example
 from tests.pages.scenes.screen import Screen

@@ -154,11 +154,17 @@ def test_a_secrets_file_that_does_not_parse_shows_a_locked_page(
     monkeypatch.setattr(access.st, "get_option", options.__getitem__)
     unreadable = access.StreamlitSecretNotFoundError("no")
 
+    asked = []
+
     class Unreadable:
         def to_dict(self) -> dict[str, object]:
+            asked.append(broken.exists())
             raise unreadable
 
     monkeypatch.setattr(access.st, "secrets", Unreadable())
     assert title(open_app()) == "Locked"
     broken.unlink()  # and without a file there is nothing to doubt
     assert title(open_app()) == "Start"
+    assert asked.count(False) == 1  # nor to look for again
+    broken.write_text("[auth")  # until there is one
+    assert title(open_app()) == "Locked"

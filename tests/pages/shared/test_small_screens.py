@@ -32,11 +32,17 @@ def test_each_fact_has_its_subject_its_word_and_its_text(monkeypatch: pytest.Mon
     ]
     monkeypatch.setattr(reading, "three_facts", lambda statement, published: told)
     monkeypatch.setattr(reading, "belief_of", lambda statement: 0.75)
-    reading.facts(SimpleNamespace(bundle=SimpleNamespace(statement={}, published=None)))  # type: ignore[arg-type]
-    assert screen.said("caption", "header", "markdown") == [
+    monkeypatch.setattr(reading.words, "covered", lambda statement: "from 12 records.")
+    monkeypatch.setattr(reading, "around", lambda domain: SimpleNamespace(places=()))
+    monkeypatch.setattr(reading, "place", lambda domain, places: "In a town.")
+    monkeypatch.setattr(reading, "signed", lambda viewer: None)
+    bundle = SimpleNamespace(statement={}, published=None)
+    reading.facts(SimpleNamespace(bundle=bundle, domain=None))  # type: ignore[arg-type]
+    assert screen.said("caption", "header", "markdown")[:-1] == [
         *("about 0", "lead 0"),
         *("about 1", "lead 1"),
         *("about 2", ":material/warning: lead 2", "text 2"),  # a warning is never folded away
+        "from 12 records. In a town.",
         *("**about 0.** text 0", "**about 1.** text 1"),
     ]
     assert screen.said("expander") == ["More about this"]

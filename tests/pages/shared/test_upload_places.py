@@ -68,6 +68,7 @@ class Server:
             ),
         )
         monkeypatch.setattr(runtime, "get_instance", lambda: instance)
+        monkeypatch.setattr(runtime, "exists", lambda: True)
         self._kept = Starlette(
             routes=[Route("/_stcore/upload_file/{session}/{name}", self._keep, methods=["PUT"])]
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hexcursion.bundle.layout import STATEMENT, zip_bytes_to
 from hexcursion.bundle.published.bundle_store import StoredBundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
@@ -42,20 +44,46 @@ def test_the_earliest_stands_first_and_all_share_one_legend(
 def test_what_several_releases_promise_together_is_said(
     released: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each promises epsilon 2.398: whoever is in both has more, wherever the other's hexagons lie."""
+    """Each promises epsilon 2.398: whoever is in both has more, whichever id the other states."""
     said: list[str] = []
     shelf = [StoredBundle("other", "Other", Path("other.zip"))]
     monkeypatch.setattr(others, "stored_bundles", lambda: shelf)
-    monkeypatch.setattr(others, "_opened", lambda bundle: released)
+    statement = dict(released.bundle.statement)
+    statement["release"] = {**statement["release"], "id": "told anew"}
+    again = Viewer(replace(released.bundle, statement=statement))
+    second = Viewer(replace(released.bundle, paths=released.bundle.paths[::-1]))
     monkeypatch.setattr(others.maps, "show", lambda *given, **named: None)
     monkeypatch.setattr(others.maps, "theme", lambda: "light")
     monkeypatch.setattr(others.st, "caption", said.append)
-    for chosen in (shelf, []):
+    for chosen, other in ((shelf, second), (shelf, again), ([], second)):
+        monkeypatch.setattr(others, "_opened", lambda bundle, other=other: other)
         monkeypatch.setattr(others.st, "multiselect", lambda *given, chosen=chosen, **named: chosen)
         others.others_beside(released, "vote-set", released.bundle.threshold, 1)
     (text,) = said
     assert text.startswith("Releases of the same records promise less together: one sale that is in all 2 is")
     assert "is protected at epsilon 3.535 at delta 1e-5" in text
+
+
+def test_another_release_of_the_same_stated_id_is_in_the_list(
+    released: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file bears that id too. The opened release is none beside itself, whatever its file is called."""
+    own = str(released.bundle.statement["release"]["id"])
+    contents = bundle_contents(make_release(small_domain()))
+    statement = json.loads(contents[STATEMENT])
+    statement["release"]["created"] = "2031-05-01T10:00:00Z"
+    other = {**contents, STATEMENT: json.dumps(statement).encode()}
+    shelf = []
+    for name, files in (("copy", contents), (own, other)):
+        path = tmp_path / f"{name}.zip"
+        with path.open("wb") as stream:
+            zip_bytes_to(stream, name, files)
+        shelf.append(StoredBundle(name, name.title(), path))
+    listed: list[StoredBundle] = []
+    monkeypatch.setattr(others, "stored_bundles", lambda: shelf)
+    monkeypatch.setattr(others.st, "multiselect", lambda _, known, **named: listed.extend(known) or [])
+    others.others_beside(released, "vote-set", released.bundle.threshold, 1)
+    assert listed == shelf[1:]
 
 
 def test_releases_of_one_day_are_told_apart_by_the_time(

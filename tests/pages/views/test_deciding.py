@@ -14,8 +14,8 @@ from hexcursion.record import Expected, Tuning, Yardsticks
 from hexcursion.search.choice import Choice
 from pages.privacy.question_view import bars, published_answers, reference_sentences, share_above
 from pages.privacy.search_panel import verdict
+from pages.shared.session.found import Found
 from pages.shared.session.previews import QUANTILES, Preview
-from pages.shared.session.workspace import Found
 
 DESIGN = PosteriorSamplingDesign("car", 2000.0, 1.5, 0.4)
 EVEN = tuple(float(value) for value in np.quantile(np.arange(1.0, 101.0), np.linspace(0, 1, QUANTILES + 1)))

@@ -106,6 +106,19 @@ def test_a_simulated_release_is_repeatable_and_close_to_what_the_search_promised
     assert 0.0 <= first.iou <= 1.0
 
 
+def test_a_preview_leaves_out_the_land_that_a_release_leaves_out() -> None:
+    """The shipped example: 572 of 888 hexagons have few records or none, and 55 it cannot tell."""
+    example = finished_example()
+    seen = simulated_release(example.project, example.tuned.result, example.tuned.result.chosen)
+    released = np.bincount(example.viewer.bundle.published.classes, minlength=4)
+    assert released.tolist() == [111, 55, 150, 572]
+    likely, unsure, _, few = np.bincount(seen.classes, minlength=4).tolist()
+    assert few == pytest.approx(572, abs=30)
+    assert 0 < likely < 150  # where prices of the public year are high: fewer than five years later
+    assert 0 < unsure < 150
+    assert not np.any(seen.classes[~seen.released] == 0)
+
+
 def test_settling_on_a_dot_plans_exactly_that_design_at_its_price(searched) -> None:
     project, tuned = searched
     for point in tuned.result.frontier:

@@ -33,6 +33,7 @@ from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import tune
 from pages.privacy.frontier import promise_of
 from pages.release.releasing import plan
+from pages.shared.session.found import Found
 from pages.shared.shipped import BUNDLE, FILES, SEARCH, is_shipped, shelved, viewer_of
 from pages.start.finished import Finished, finished_example
 from studies.agreement.panel import simulated
@@ -108,7 +109,7 @@ def test_the_release_is_expected_to_beat_the_free_map_clearly(opened: Finished) 
 
 def test_a_design_promises_on_screen_what_its_release_promises(opened: Finished) -> None:
     said = promise_of(opened.project, opened.tuned.choice.design, 1.0)
-    assert "guesses right with a chance of at most 55.4 %" in said
+    assert "A 50:50 guess about one sale becomes at most 56:44." in said
     assert said == opened.viewer.bundle.statement["guarantee"]["in_words"]
 
 
@@ -118,7 +119,7 @@ def test_what_is_written_is_read_back_to_the_last_digit(opened: Finished) -> Non
 
 def test_another_release_of_it_can_be_planned(opened: Finished) -> None:
     """The search tried both starts, and the design that it kept reads the public map."""
-    planned = plan(opened.project, opened.tuned.choice)
+    planned = plan(Found(opened.project, opened.tuned, opened.tuned.choice))
     assert opened.tuned.result.public_mean is True
     assert opened.tuned.choice.public_map is not None
     assert planned.preview.asked == pytest.approx(1.0, abs=1e-6)

@@ -18,15 +18,17 @@ def test_shares_are_rounded_upwards(epsilon: float) -> None:
     assert [alarms for alarms, _ in odds.rows] == ["1 %", "10 %"]
     for (_, said), power in zip(odds.rows, largest_power(epsilon, 1e-5, [0.01, 0.1]), strict=True):
         assert 100 * power - 1e-9 <= float(said.removesuffix(" %")) <= min(100.0, 110 * power)
-    assert float(odds.guesses.removesuffix(" %")) >= 100 * surest_guess(epsilon, 1e-5) - 1e-9
+    right, wrong = map(int, odds.guesses.split(":"))
+    assert right + wrong == 100
+    assert right >= 100 * surest_guess(epsilon, 1e-5) - 1e-9
 
 
 def test_the_words_at_epsilon_one() -> None:
     odds = attack_odds(1.0, 1e-5)
     assert odds.factor == "2.72 times"
     assert odds.rows == (("1 %", "2.72 %"), ("10 %", "27.2 %"))
-    assert (odds.guesses, odds.gaussian) == ("73.2 %", "55.4 %")
-    assert attack_odds(1.0, 1e-5, "add-or-remove").gaussian == "60.6 %"
+    assert (odds.guesses, odds.gaussian) == ("74:26", "56:44")
+    assert attack_odds(1.0, 1e-5, "add-or-remove").gaussian == "61:39"
 
 
 def test_the_curve_climbs_from_corner_to_corner_above_guessing() -> None:
@@ -39,15 +41,14 @@ def test_the_curve_climbs_from_corner_to_corner_above_guessing() -> None:
 
 def test_without_a_bound_everything_is_possible() -> None:
     odds = attack_odds(math.inf, 1e-5)
-    assert (odds.factor, odds.gaussian) == ("without limit", "100 %")
+    assert (odds.factor, odds.gaussian) == ("without limit", "100:0")
     assert [power for _, power in odds.rows] == ["100 %", "100 %"]
 
 
 def test_the_bar_of_a_guess_says_its_bound_as_it_is_written() -> None:
     """A half before, and the bound after; no backslash stands before the point."""
     drawn = belief_html(0.7311)
-    assert 'aria-label="50 % before, at most 73.2 % after"' in drawn
-    assert "<div>before: 50 %</div><div>at most 73.2 %</div>" in drawn
+    assert 'aria-label="50:50 before, at most 74:26 after"' in drawn
     assert 'class="after" style="width: 23.1%"' in drawn
     assert "\\" not in drawn
     assert "width: 50.0%" in belief_html(1.0)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
-from hexcursion.releasing.allowed_paths import AllowedPaths, paths_in, public_folder, reach
+from hexcursion.releasing.allowed_paths import (
+    AllowedPaths,
+    paths_in,
+    public_folder,
+    reach,
+    reach_of_file,
+)
 from hexcursion.settings.catalogue import catalogue
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
@@ -30,7 +37,6 @@ def named(*folders: Path) -> AllowedPaths:
     return reach([str(folder) for folder in folders], loopback=True, uploads=PrivateFolder().path)
 
 
-@pytest.mark.slow
 def test_below_the_named_folders_and_nowhere_else(places: tuple[Path, Path]) -> None:
     inside, outside = places
     limited = named(inside)
@@ -161,3 +167,42 @@ def test_a_settings_file_names_no_file_where_a_person_may_name_any(
     anywhere.check_settings(
         settings.with_changes(data=SourceSettings(str(places[1] / "t.csv"), value="v", x="x", y="y"))
     )
+
+
+def test_a_settings_file_on_the_command_line_names_files_beside_it_and_here(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own folder, the current one, those of the variable and public files."""
+    monkeypatch.delenv("HEXCURSION_DATA", raising=False)
+    inside, outside = places
+    monkeypatch.chdir(inside / "deep")
+    table = str(outside / "deep" / "table.csv")
+    limited = reach_of_file(str(inside / "settings.toml"))
+    limited.check_settings({"region": "table.csv", "limits": str(inside / "deep" / "table.csv")})
+    limited.check_settings({"data": {"path": str(public_folder() / "pp-2018.csv")}})
+    with pytest.raises(WorkflowError, match=r"^These settings name .* then give --trust-settings,"):
+        limited.check_settings({"data": {"path": table}})
+    with pytest.raises(WorkflowError, match=r"^This app reads files of its machine only below "):
+        limited.check(table)  # named by a person: told of the folders
+    monkeypatch.setenv("HEXCURSION_DATA", str(outside))
+    reach_of_file(str(inside / "settings.toml")).check_settings({"data": {"path": table}})
+
+
+def test_a_refusal_names_what_can_be_done(places: tuple[Path, Path]) -> None:
+    inside, outside = places
+    table = str(outside / "deep" / "table.csv")
+    two = AllowedPaths((inside, inside / "deep"), (), open=False)
+    with pytest.raises(WorkflowError, match=f"only below {inside} or {inside}/deep: name one"):
+        two.check(table)
+    for closed in (AllowedPaths(None, (), open=False), AllowedPaths((), (), open=False)):
+        with pytest.raises(WorkflowError, match=r"^This app reads no files of its machine by path"):
+            closed.check(table)
+    with pytest.raises(WorkflowError, match=r"^This app reads files of its machine only below"):
+        replace(two, from_file=True).check(table)
+    AllowedPaths(None, (), open=True).check(table)
+
+
+def test_a_table_of_settings_that_is_none_and_a_path_that_is_none_name_no_file() -> None:
+    given = {"data": "a.csv", "reference": {"path": "b.csv", "value": "v"}, "layers": "c"}
+    several = {"covariates": ("d", None, "e"), "region": 7}
+    assert paths_in({**given, **several}) == ("c", "d", "e", "b.csv")

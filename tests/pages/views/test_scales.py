@@ -10,7 +10,13 @@ from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.names import Transform
 from pages.privacy import question
-from pages.privacy.question_view import stated_scale, stated_values, suits_factors, uses_factors
+from pages.privacy.question_view import (
+    named_factors,
+    stated_scale,
+    stated_values,
+    suits_factors,
+    uses_factors,
+)
 from pages.shared.session.previews import Preview
 from pages.shared.session.workspace import Workspace
 from tests.pages.recorded import Recorded
@@ -67,6 +73,28 @@ def test_factors_are_proposed_for_skewed_public_values() -> None:
     assert not suits_factors((1.0, 2.0, 3.4))
     assert not suits_factors((0.0, 2.0, 9.0))
     assert not suits_factors(())
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "proposed"),
+    [
+        ("price", "", True),
+        ("flat", "USD", True),
+        ("flat", "1000 EUR", True),
+        ("flat", "SEK", True),
+        ("zinc", "mg/kg", True),
+        ("NO2", "ug/m3", True),
+        ("radon", "Bq/m3", True),
+        ("ozone", "ppb", True),
+        ("clay", "%", False),
+        ("temperature", "degC", False),
+        ("noise", "dB", False),
+        ("level", "m", False),
+        ("pH", "", False),
+    ],
+)
+def test_factors_are_proposed_for_prices_and_concentrations(name: str, unit: str, proposed: bool) -> None:
+    assert named_factors(name, unit) is proposed
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dpgp_core.excursion import iou
 from hexcursion.comparing.attacks import changes, two_editions
 from hexcursion.comparing.practice import Records, Rule, minimum
 from pages.compare.view import lines_of, release_sentence, rules_of
-from pages.shared.session.workspace import Found
+from pages.shared.session.found import Found
 from pages.shared.shipped import BUNDLE
 from pages.start.finished import finished_example
 from pages.tour import view

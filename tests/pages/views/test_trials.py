@@ -18,7 +18,7 @@ from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.limit import Loss
 from hexcursion.search.results import settle_on, settle_on_typed
 from hexcursion.search.tuning import Tuned
-from pages.privacy.designs import family
+from pages.privacy.designs import line_of
 from pages.privacy.trials import (
     best_reached,
     cost,
@@ -145,7 +145,9 @@ def test_what_a_budget_loses_is_said_beside_the_limit_which_is_rounded_down(tune
     )
     assert loss_sentence(found, 2.0) == ""
     first = loss_dots(found)[0]
-    assert (first["number"], first["family"]) == (0, family(design))
+    assert (first["number"], first["family"]) == (0, "Posterior paths")
+    other = replace(design, prior="matern32")
+    assert line_of(design, [design, other]) == "Posterior paths, neighbour graph (CAR)"
     assert [round(first[name], 2) for name in ("low", "lost", "high", "limit")] == [
         33.52,
         34.72,

@@ -59,7 +59,7 @@ def test_designs_are_compared_and_gaps_are_filled() -> None:
         world(0.9, 6).lattice, *(part[:400] for part in (world(0.9, 6).cells, world(0.9, 6).values))
     )
     found = compared(table, 20.0, 1)
-    assert set(found) == {"alone", "k releases", "apart", "together", "shuffled"}
+    assert set(found) == {"alone", "k releases", "apart", "likelier", "shuffled"}
     assert found["alone"].mean > found["k releases"].mean
     assert found["apart"].mean > found["shuffled"].mean + 0.2
     summed, whole = gaps(table, 20.0, 1)

@@ -10,6 +10,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -130,6 +131,18 @@ def test_two_of_one_name_and_hostile_words(release: Release, tmp_path: Path) -> 
     assert index.scripts == []
     assert EVIL in index.text
     assert {tag for tag, _ in index.tags} & {"iframe", "script", "object"} == set()
+
+
+def test_three_draws_of_one_stated_id_are_three_releases(release: Release, tmp_path: Path) -> None:
+    """Each promises epsilon 2.397; listed by id they were one, and nothing was said of all together."""
+    for turn in range(3):
+        drawn = replace(release, paths=np.roll(release.paths, turn, axis=0))
+        write_bundle(drawn, tmp_path / "in" / f"b{turn}")
+    shutil.copytree(tmp_path / "in" / "b0", tmp_path / "in" / "copy")
+    write_site([tmp_path / "in"], tmp_path / "site")
+    index = Page((tmp_path / "site" / "index.html").read_bytes())
+    assert [tag for tag, _ in index.tags].count("article") == 4
+    assert "one sale that is in all 3 is protected at epsilon 4.452 at delta 1e-5" in index.text
 
 
 def test_the_shelf_shows_a_folder_that_somebody_unpacked(

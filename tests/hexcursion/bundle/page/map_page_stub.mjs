@@ -31,12 +31,13 @@ const element = (id) => {
 };
 const all = {}, made = [], regions = [];
 const radios = (name, ...values) => values.map((value) => ({ ...element(name), value }));
-const modes = radios("mode", "class", "share"), abouts = radios("about", "value", "density");
+const modes = radios("mode", "class", "share"), abouts = radios("about", "value", "density", "layer2");
+const sections = ["value", "layer2", "layer3"].map((layer) => ({ ...element("facts"), dataset: { layer }, hidden: false }));
 globalThis.document = {
   getElementById: (id) => (all[id] ??= element(id)),
   createElement: (name) => { const one = element(name); made.push(one); return one; },
   createElementNS: (space, name) => element(name),
-  querySelectorAll: (what) => (what.includes("mode") ? modes : abouts),
+  querySelectorAll: (what) => (what.includes("data-layer") ? sections : what.includes("mode") ? modes : abouts),
 };
 globalThis.window = { devicePixelRatio: 1 };
 globalThis.matchMedia = () => ({ matches: false, addEventListener() {} });
@@ -71,6 +72,17 @@ if (json.includes('"density":')) {
   said.dense = { first: all.board["aria-label"], stop: all.stop.textContent, pointed: all.said.textContent, published: !all.published.hidden, aside: !all.aside.hidden };
   abouts[0].heard.change();
   said.back = { stop: all.stop.textContent, published: !all.published.hidden, aside: !all.aside.hidden };
+}
+if (json.includes('"layers":')) {
+  const told = () => ({ first: all.board["aria-label"], stop: all.stop.textContent, shown: sections.map((one) => !one.hidden) });
+  said.value = told();
+  abouts[2].heard.change();
+  said.layer = told();
+  all.threshold.value = "0";
+  all.threshold.heard.input();
+  all.published.heard.click();
+  said.published = all.stop.textContent;
+  abouts[0].heard.change();
 }
 for (let step = 0; step < 4; step += 1) all.in.heard.click();
 said.near = { form: all.board.dataset.detail, note: all.detail.textContent };

@@ -164,7 +164,7 @@ FOLLOWS: dict[str, tuple[Callable[[Statement], None], str]] = {
     "neighbours": (set_at("guarantee.neighbours", "Any two datasets."), "words do not follow"),
     "a group's words": (set_at("guarantee.groups.0.in_words", "Safe."), "words do not follow"),
     "a group's epsilon": (set_at("guarantee.groups.1.epsilon", 2.4), "group line"),
-    "places": (set_at("guarantee.protects", "values"), "words do not follow"),
+    "places": (set_at("guarantee.protects", "values"), "for other neighbours than its promise"),
     "relation": (set_at("guarantee.relation", "add-or-remove"), "about its number of records"),
     "bound": (set_at("guarantee.bound", "magic"), "about its bound"),
     "unproved bound": (

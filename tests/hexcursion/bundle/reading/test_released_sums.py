@@ -27,7 +27,8 @@ from hexcursion.bundle.again import check_again, field_again
 from hexcursion.bundle.layout import zip_bytes_to
 from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.read import bundle_from_contents
-from hexcursion.bundle.statement.expected import agreement_told, how_right
+from hexcursion.bundle.statement.expected import agreement_told, how_right, told_words
+from hexcursion.bundle.statement.former import in_todays_words
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint.bundle import lint_bundle
 from hexcursion.project.load import build_lattice
@@ -350,19 +351,51 @@ def test_a_change_since_the_public_map_follows_from_the_sums(moved: dict[str, by
     check_again(bundle)
     change = bundle.statement["told"]["change"]
     assert change["in_words"] == (
-        "The values differ from those of the public map by more than chance: had nothing changed, so large a "
-        "difference had a chance of under 1 %. In the geometric mean they are 1.45 times as high (90 % "
-        "interval: 1.42 to 1.47 times)."
+        "On average the price rose by about 45 % since the public map; that is not chance."
     )
     for name in ("README.txt", "label.html", "map.html"):
-        assert (
-            "On average the price rose by about 45 % since the public map; that is not chance."
-            in " ".join(moved[name].decode().split())
-        ), name
+        assert change["in_words"] in " ".join(moved[name].decode().split()), name
     for name, by in (("chance", 2e-4), ("higher", 0.1), ("low", -0.1), ("high", 0.1)):
         told = {**bundle.statement["told"], "change": {**change, name: change[name] + by}}
         with pytest.raises(BundleError, match=r"told of a change does not follow from sums\.parquet"):
             check_again(replace(bundle, statement={**bundle.statement, "told": told}))
+
+
+FORMERLY = {
+    "judged": "Orange is right about 98 times in 100. It finds 9 in 10 of the places above.",
+    "change": "The values differ from those of the public map by more than chance: had nothing changed, so "
+    "large a difference had a chance of under 1 %. In the geometric mean they are 1.45 times as high (90 % "
+    "interval: 1.42 to 1.47 times).",
+}
+
+
+def test_a_map_and_a_change_in_former_words_are_told_in_todays(
+    moved: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same file under today's schema is refused, and so is any other word under the former one."""
+    statement = json.loads(moved["statement.json"])
+    today = statement["told"]
+    judged = {**today["judged"], "in_words": FORMERLY["judged"]}
+    change = {**today["change"], "in_words": FORMERLY["change"]}
+    told = {**today, "judged": judged, "change": change}
+    told["in_words"] = told_words(told)
+    made = in_todays_words({**statement, "told": told})
+    assert made["told"] == today
+    assert today["judged"]["in_words"] == (
+        "Orange is right about 98 times in 100. It shows about 9 in 10 of the places that are above."
+    )
+    text = json.dumps(following({**statement, "told": told})).encode()
+    former = sealed({**moved, "statement.json": text})
+    with pytest.raises(BundleError, match="does not follow from the release"):
+        bundle_from_contents(former)
+    another = json.loads(moved["statement-2.schema.json"]) | {"title": "of an earlier version"}
+    former = sealed({**former, "statement-2.schema.json": json.dumps(another).encode()})
+    monkeypatch.setattr("hexcursion.bundle.statement.designs.earlier_schema", lambda rest: True)
+    assert bundle_from_contents(former).statement["told"] == today
+    told["change"] = {**change, "in_words": change["in_words"].replace("1.45", "1.46")}
+    text = json.dumps(following({**statement, "told": told})).encode()
+    with pytest.raises(BundleError, match="words about a change do not follow"):
+        bundle_from_contents(sealed({**former, "statement.json": text}))
 
 
 def test_a_change_counts_by_the_records_that_the_sums_tell(moved: dict[str, bytes]) -> None:
@@ -398,9 +431,8 @@ def test_of_answers_a_change_is_told_where_their_numbers_are_public(
     bundle = bundle_from_contents(answered(domain, np.full(domain.size, 3.0)))
     change = bundle.statement["told"]["change"]
     assert change["in_words"] == (
-        "The shares differ from those of the public map by more than chance: had nothing changed, so large a "
-        "difference had a chance of under 1 %. On average they are 0 percentage points higher (90 % "
-        "interval: 1.8 percentage points lower to 1.8 percentage points higher)."
+        "The share changed in places by more than chance, on average not since the public map (between -1.8 "
+        "percentage points and +1.8 percentage points)."
     )
     check_again(bundle)
     told = {**bundle.statement["told"], "change": {**change, "higher": change["higher"] + 0.1}}
@@ -420,7 +452,6 @@ def test_of_answers_a_change_is_told_where_their_numbers_are_public(
         ("model", "its model"),
         ("low", "the range of its agreement"),
         ("map", "its agreement"),
-        ("told", "its map"),
     ],
 )
 def test_what_follows_from_the_sums_is_not_left_out(
@@ -435,8 +466,7 @@ def test_what_follows_from_the_sums_is_not_left_out(
         told["map"] = None
     else:
         told.pop(left_out, None)
-    statement = {**bundle.statement, "told": None if left_out == "told" else told}
-    less = replace(bundle, statement=statement)
+    less = replace(bundle, statement={**bundle.statement, "told": told})
     check_again(replace(less, told_whole=False))
     with pytest.raises(BundleError, match=f"tells nothing of {what}, which follows from sums"):
         check_again(less)

@@ -121,6 +121,8 @@ def test_a_bundle_from_before_costs_named_their_neighbours_still_opens(domain: D
     found = guarantee(domain)
     del found["cost"]["neighbours"]
     check_guarantee(found)
+    with pytest.raises(BundleError, match="for which neighbours it holds"):
+        check_guarantee(found, whole=True)
     assert stated_cost({**found, "relation": "add-or-remove"}).neighbours == "add-or-remove"
 
 
@@ -157,9 +159,10 @@ def test_a_cost_without_a_curve_is_proved_from_mu(domain: Domain) -> None:
 
 def test_a_distance_from_the_ideal_is_taken_off_delta(domain: Domain) -> None:
     found = guarantee(domain)
+    cost = {"gaussian_mu": 0.5, "neighbours": "replace-one"}
     with pytest.raises(BundleError, match="smaller than what its own cost proves"):
-        check_guarantee({**found, "cost": {"gaussian_mu": 0.5, "distance": 1e-7}})
-    check_guarantee({**found, "cost": {"gaussian_mu": 0.5, "distance": 1e-22}})
+        check_guarantee({**found, "cost": {**cost, "distance": 1e-7}})
+    check_guarantee({**found, "cost": {**cost, "distance": 1e-22}})
 
 
 @pytest.mark.parametrize(("off", "same"), [(0.0, True), (0.0001, True), (-0.0001, True), (0.0002, False)])

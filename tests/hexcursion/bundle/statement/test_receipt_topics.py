@@ -63,18 +63,39 @@ def test_nor_in_a_bundle_of_an_earlier_schema(statement: Statement, topic: str, 
         check_statement(statement, earlier)
 
 
-def test_bundles_from_before_refusals_were_named_stay_readable(statement: Statement, earlier: bytes) -> None:
-    """They do not say that a refusal tells of a record; today's schema needs it."""
-    said = statement["guarantee"]["not_protected"]
-    assert said[-2:] == [
+FORMER_GUESS = (
+    "Someone who gave a claim about that sale even odds and sees what is published guesses right with a "
+    "chance of at most {}."
+)
+FORMER_AREA = "Facts about the whole area that remain the same whichever single record is exchanged."
+
+
+@pytest.mark.parametrize("refusals", [True, False])
+def test_bundles_of_former_words_stay_readable_and_speak_in_todays(
+    statement: Statement, earlier: bytes, refusals: bool
+) -> None:
+    """They gave the chance of a guess in per cent; the oldest do not say that a refusal tells of a record."""
+    guarantee = statement["guarantee"]
+    said, hidden = guarantee["in_words"], list(guarantee["not_protected"])
+    assert said.endswith(" A 50:50 guess about one sale becomes at most 92:8.")
+    assert hidden[-3:] == [
+        "It does not hide what is true of the area as a whole.",
         "That some records were in an earlier release: receipt and budget tell it.",
         "That a record had a map refused: the only one in the area, one without a logarithm, an identifier "
-        "used twice.",
+        "used twice, one too many left out.",
     ]
-    del said[-2:]
-    check_statement(statement, earlier)
-    with pytest.raises(BundleError, match="words do not follow from its numbers: not_protected"):
+    first = said.removesuffix("A 50:50 guess about one sale becomes at most 92:8.")
+    guarantee["in_words"] = first + FORMER_GUESS.format("91.7 %")
+    guarantee["not_protected"][-3] = FORMER_AREA
+    if not refusals:
+        del guarantee["not_protected"][-2:]
+    read = check_statement(statement, earlier)["guarantee"]
+    assert (read["in_words"], read["not_protected"]) == (said, hidden)
+    with pytest.raises(BundleError, match="words do not follow from its numbers: in_words"):
         check_statement(statement)
+    guarantee["in_words"] = first + FORMER_GUESS.format("51 %")
+    with pytest.raises(BundleError, match="words do not follow from its numbers: in_words"):
+        check_statement(statement, earlier)
 
 
 @pytest.mark.parametrize("topic", NEEDED)
@@ -174,7 +195,7 @@ def test_what_an_earlier_version_said_is_said_anew_or_is_the_publishers(
     assert said["Computer"]["text"].startswith("The proof is about real numbers.")
     assert said["Neighbours"]["text"].startswith("Two datasets with the same number of sales, ")
     own = {topic for topic, one in said.items() if publishers_own(one, read)}
-    assert own == {"Domain", "Centre", "Clip bound", "Tuning", "Ledger"}
+    assert own == {"Unit of protection", "Domain", "Centre", "Clip bound", "Tuning", "Ledger"}
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])

@@ -22,7 +22,8 @@ from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.products import Products, counted, products_at
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents, read_bundle
-from hexcursion.bundle.statement.change import change_block, change_told
+from hexcursion.bundle.statement.build import statement_text
+from hexcursion.bundle.statement.change import change_block, change_told, change_words
 from hexcursion.bundle.statement.expected import (
     agreement_told,
     check_told,
@@ -34,7 +35,7 @@ from hexcursion.bundle.statement.expected import (
 )
 from hexcursion.bundle.tables import paths_bytes, read_paths, rounded
 from hexcursion.bundle.untrusted import BundleError
-from hexcursion.bundle.write import bundle_contents, statement_text, write_bundle
+from hexcursion.bundle.write import bundle_contents, write_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.project.response import ResponseScale
 from tests.hexcursion.bundle.bundle_samples import make_release
@@ -71,19 +72,22 @@ def test_the_field_and_the_map_without_privacy_have_numbers_of_their_own() -> No
 def test_a_map_says_of_what_it_shows_as_likely_how_much_is_true() -> None:
     """Chances .977, .691, .309 and .001: one hexagon is shown, and 1.979 are expected to be above."""
     assert shown_words(shown(), STATEMENT) == (
-        "Orange is right about 98 times in 100. It finds 5 in 10 of the places above."
+        "Orange is right about 98 times in 100. It shows about 5 in 10 of the places that are above."
     )
     without = with_records(np.array([0.0, 0.5, 7.0, 0.0]))
     assert shown_words(without, STATEMENT) == "No hexagon is likely above the threshold."
     assert shown_words(products_at(FIELD[0][None], 0.0, "above", cutoff=0.5), STATEMENT) == ""
 
 
+FOUND = "It shows about 5 in 10 of the places that are above."
+
+
 @pytest.mark.parametrize(
     ("n", "public", "said"),
     [
         (149, False, "Too few records to say how right this map is."),
-        (150, False, "Orange is right about 98 times in 100. It finds 5 in 10 of the places above."),
-        (20, True, "Orange is right about 92 times in 100. It finds 5 in 10 of the places above."),
+        (150, False, f"Orange is right about 98 times in 100. {FOUND}"),
+        (20, True, f"Orange is right about 92 times in 100. {FOUND}"),
     ],
 )
 def test_few_records_promise_nothing_without_a_public_map_and_less_with_one(
@@ -99,6 +103,21 @@ def test_few_records_promise_nothing_without_a_public_map_and_less_with_one(
     check_told({**statement, "told": told}, shown())
     with pytest.raises(BundleError, match="does not follow from the release"):
         check_told({**statement, "told": told, "prior_mean_used": not public}, shown())
+
+
+def test_of_too_few_records_no_other_figure_is_said() -> None:
+    """Neither what the release tells of its agreement, nor what was expected, nor that they differ."""
+    expected = {"basis": "simulated", "agreement": 0.2, "right": 0.5, "low": 0.1, "high": 0.3, "little": True}
+    of_map = {"agreement": 0.9, "right": 0.95, "found": 0.95, "low": 0.8, "high": 0.95}
+    told = {"expected": expected, "told": {"map": of_map}}
+    few, many = (
+        how_right({"prior_mean_used": False, "guarantee": {"n": n}, **told}, shown()) for n in (149, 150)
+    )
+    assert few == ("Too few records to say how right this map is.",)
+    assert len(many) == 4
+    assert "0.90 (intersection over union)" in many[1]
+    assert "an agreement of 0.2" in many[2]
+    assert "instead of 0.20" in many[3]
 
 
 def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() -> None:
@@ -195,46 +214,37 @@ def test_a_contradiction_says_what_the_sums_say_of_the_values(chance: float | No
 
 
 @pytest.mark.parametrize(
-    ("scale", "unit", "differ", "words", "numbers"),
+    ("scale", "unit", "words", "fell", "numbers"),
     [
         (
-            ResponseScale("log", 6.0, 0.5, "public"), "£",
-            "The release does not show that the values differ",
-            "In the geometric mean they are 1.13 times as high (90 % interval: 1.04 to 1.23 times)",
-            (13.3148, 4.36769, 23.029),
+            ResponseScale("log", 6.0, 0.5, "public"), "£", "between +4.4 % and +23 %",
+            "price fell by about 12 %", (13.3148, 4.36769, 23.029),
         ),
         (
             ResponseScale("identity", 20.0, 4.0, "public"), "ug/m3",
-            "The release does not show that the values differ",
-            "On average they are 1 ug/m3 higher (90 % interval: 0.34 ug/m3 higher to 1.7 ug/m3 higher)",
-            (1.0, 0.342, 1.658),
+            "between +0.34 ug/m3 and +1.7 ug/m3", "price fell by about 1 ug/m3", (1.0, 0.342, 1.658),
         ),
         (
             ResponseScale("probit", 0.0, 1.0, "public"), "%",
-            "The release does not show that the shares differ",
-            "On average they are 25 percentage points higher (90 % interval: 8.6 percentage points higher to "
-            "41 percentage points higher)", (25.0, 8.55, 41.45),
+            "between +8.6 percentage points and +41 percentage points",
+            "share fell by about 25 percentage points", (25.0, 8.55, 41.45),
         ),
     ],
 )  # fmt: skip
 def test_a_change_is_said_on_average_over_the_records(
-    scale: ResponseScale, unit: str, differ: str, words: str, numbers: tuple[float, ...]
+    scale: ResponseScale, unit: str, words: str, fell: str, numbers: tuple[float, ...]
 ) -> None:
     """Of logarithms the mean is a geometric one: a factor."""
-    change = change_block(Change(0.02, 0.25, 0.1), scale, unit)
+    subject = {"value": "price", "unit": unit, "scope": {"since": "1993"}}
+    change = change_block(Change(0.02, 0.25, 0.1), scale, subject)
     assert tuple(change[name] for name in ("higher", "low", "high")) == numbers
-    assert change["in_words"] == (
-        f"{differ} from those of the public map by more than chance: had nothing changed, so large a "
-        f"difference had a chance of 2 %. {words}."
-    )
-    other = change_block(Change(0.01, -0.25, 0.1), scale, unit)
-    shown_to = differ.removeprefix("The release does not show that t")
-    assert other["in_words"].startswith(f"T{shown_to} from those of the public map by more than chance")
+    assert change["in_words"] == f"It is not sure whether there was a change since 1993 ({words})."
+    other = change_block(Change(0.01, -0.25, 0.1), scale, subject)
+    assert other["in_words"] == f"On average the {fell} since 1993; that is not chance."
     assert other["higher"] < 0.0
-    assert " lower (90 % interval: " in other["in_words"] or " 0.882 times as high" in other["in_words"]
     about = {**STATEMENT, "expected": None, "told": {"change": other, "map": None}}
-    about |= {"response": {"transform": scale.transform}, "subject": {"value": "price", "unit": unit}}
-    assert how_right(about, shown())[-1] == change_told(about)
+    about |= {"response": {"transform": scale.transform}, "subject": subject}
+    assert how_right(about, shown())[-1] == change_told(about) == other["in_words"]
 
 
 @pytest.mark.parametrize(("chance", "doubted"), [(0.0501, False), (0.05, True), (0.004, True)])
@@ -410,16 +420,19 @@ def test_expected_records_travel_with_the_bundle(domain: Domain) -> None:
          "On average the price fell by about £3.4 since the public map; that is not chance."),
         ((0.001, 25.0, 20.0, 30.0), "probit",
          "On average the share rose by about 25 percentage points since the public map; that is not chance."),
-        ((0.9, 0.1, -3.0, 3.0), "log", "No change seen since the public map (between -3 % and 3 %)."),
+        ((0.9, 0.1, -3.0, 3.0), "log", "No change seen since the public map (between -3 % and +3 %)."),
+        ((0.01, 0.1, -3.0, 3.0), "log",
+         "The price changed in places by more than chance, on average not since the public map (between -3 % "
+         "and +3 %)."),
+        ((0.9, 0.0, -0.002, 0.003), "identity",
+         "No change seen since the public map (between -£0.002 and +£0.003)."),
         ((0.02, 13.0, 4.4, 23.0), "log",
-         "It is not sure whether there was a change since the public map (between 4.4 % and 23 %)."),
+         "It is not sure whether there was a change since the public map (between +4.4 % and +23 %)."),
     ],
 )  # fmt: skip
 def test_a_change_is_one_plain_sentence_for_readers(
     change: tuple[float, float, float, float], transform: str, said: str
 ) -> None:
     numbers = dict(zip(("chance", "higher", "low", "high"), change, strict=True))
-    subject = {"value": "price", "unit": "£"}
-    statement = {"told": {"change": numbers}, "response": {"transform": transform}, "subject": subject}
-    assert change_told(statement) == said
-    assert change_told({**statement, "told": None}) == ""
+    assert change_words(numbers, transform, {"value": "price", "unit": "£"}) == said
+    assert change_told({"told": None}) == ""

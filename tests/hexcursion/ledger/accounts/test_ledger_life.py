@@ -184,15 +184,15 @@ def test_a_refusal_names_the_charges_that_stand_without_a_release(funded: Ledger
     with pytest.raises(BudgetExceeded) as error:
         funded.reserve(charge_for(dataset, 0.9))
     assert str(error.value).endswith(
-        f" Of what is spent, entry {broken.number} stands without a release: if none is under way and nobody "
-        "can have seen what was drawn, `python -m hexcursion ledger void N` gives its epsilon back."
+        f" Of the spent epsilon, entry {broken.number} has no release: if none is under way and the draw "
+        "cannot have been seen, `python -m hexcursion ledger void N` gives its epsilon back."
     )
     facts = {"budget": 1.0, "spent": 1.0, "asked": 1.0, "after": 1.5}
     opens = ((), (3, 5), tuple(range(2, 9)))
     said = [str(BudgetExceeded(unit="point", delta=1e-5, open=numbers, **facts)) for numbers in opens]
     assert "void" not in said[0]
-    assert "entries 3, 5 stand without" in said[1]
-    assert "entries 2, 3, 4, 5, 6 and others stand without" in said[2]
+    assert "entries 3, 5 have no release" in said[1]
+    assert "entries 2, 3, 4, 5, 6 and others have no release" in said[2]
 
 
 def test_what_would_be_refused_is_said_without_a_word_in_the_ledger(ledger: Ledger, dataset: str) -> None:

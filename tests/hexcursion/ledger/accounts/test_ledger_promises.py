@@ -178,3 +178,16 @@ def test_consent_covers_what_was_promised_until_then(ledger: Ledger) -> None:
     assert ledger.preview(asked).breaks == ""
     release(ledger, charge(ledger, PRESENCE), "promised again")
     assert "which 1 earlier release" in ledger.preview(asked).breaks
+
+
+def test_a_release_that_broke_no_promise_when_it_was_made_is_no_consent(ledger: Ledger) -> None:
+    """A promise of other data comes to hold for these records when a person joins the two."""
+    other = market(80, seed=9).charge(ledger)
+    ledger.set_budget(other.dataset, "point", 9.0, DELTA)
+    release(ledger, replace(other, cost=PRESENCE), "promised")
+    dataset = charge(ledger, VALUES).dataset
+    ledger.set_budget(dataset, "point", 9.0, DELTA)
+    release(ledger, charge(ledger, VALUES), "without consent")
+    ledger.decide(dataset, other.dataset, True, reason="the same sensors", person="Ada")
+    with pytest.raises(PromiseBroken, match="1 earlier release of the same records"):
+        ledger.reserve(charge(ledger, VALUES))

@@ -13,7 +13,8 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import CreateTable
 
-from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError, RequestTaken, Reservation
+from dpgp_core.accounting.composition import Cost
+from hexcursion.ledger import BudgetExceeded, Charge, Ledger, LedgerError, RequestTaken, Reservation
 from hexcursion.ledger.account import epsilon
 from hexcursion.ledger.entry import SCHEMA_VERSION
 from hexcursion.ledger.store import ENTRIES, HEAD, METADATA, Store
@@ -29,6 +30,17 @@ MU = 0.01
 def funded(ledger: Ledger, dataset: str) -> Ledger:
     ledger.set_budget(dataset, "point", 5.0, 1e-5)
     return ledger
+
+
+def test_a_charge_names_fingerprints_and_a_unit_before_it_is_asked_for() -> None:
+    """Also where a person's word says that another dataset holds the same records."""
+    real = "a1" * 32
+    assert Charge(real, "point", Cost.gaussian(MU), same_as=("b2" * 32,)).dataset == real
+    for dataset, same in ((real[1:], ()), (real.upper(), ()), (real, ("sales.csv",))):
+        with pytest.raises(LedgerError, match="fingerprint of 64 hex digits"):
+            Charge(dataset, "point", Cost.gaussian(MU), same_as=same)
+    with pytest.raises(LedgerError, match="'cell' or 'point', not 'row'"):
+        Charge(real, "row", Cost.gaussian(MU))  # type: ignore[arg-type]
 
 
 def test_a_request_has_one_name_and_only_for_the_same_parts(funded: Ledger, place: Place) -> None:

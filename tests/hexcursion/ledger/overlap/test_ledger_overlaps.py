@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,12 +14,12 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve
 from dpgp_core.releasing import Relation
-from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
+from hexcursion.ledger import BudgetExceeded, Charge, Ledger, LedgerError
 from hexcursion.ledger.account import encode, written_cost
 from hexcursion.ledger.book import Book
 from hexcursion.ledger.entry import Draft
 from hexcursion.ledger.overlap import Shared
-from hexcursion.ledger.sentences import account_lines, shared_text
+from hexcursion.ledger.sentences import account_lines, neighbours_text, shared_text
 from tests.hexcursion.ledger.overlap.market import DELTA, MU, Market, market, pay, says
 from tests.hexcursion.ledger.places import DIGEST, charge_for, recognised, release
 
@@ -230,6 +231,24 @@ def test_numbers_over_two_areas_are_said_to_reveal_the_strip(ledger: Ledger) -> 
     assert "stated 293 records" in filtered["Other numbers"], "another filter is another number too"
 
 
+@pytest.mark.parametrize(("rows", "other"), [(slice(0, 400), False), (slice(1, 400), True)])
+def test_another_column_of_the_very_records_states_no_other_number(
+    ledger: Ledger, rows: slice, other: bool
+) -> None:
+    """A second gas of the same named sensors is no other area or filter; of one sensor fewer it is one."""
+    sensors, names = market(400), np.array([f"sensor {number}" for number in range(400)])
+
+    def charge(part: Market, names: np.ndarray, n: int) -> Charge:
+        made = part.charge(ledger, area="town", n=n)
+        return replace(made, records=ledger.record_keys(part.x, part.y, part.price, identity=names))
+
+    first = pay(ledger, charge(sensors, names, 390), "first gas")
+    part = sensors.part(rows)
+    second = charge(Market(part.x, part.y, 1.7 * part.price[::-1]), names[rows], 389)
+    assert set(recognised(ledger, second.records, second.dataset)) == {first}
+    assert ("Other numbers" in says(ledger, second)) == other
+
+
 @pytest.mark.parametrize(
     ("unit", "words"),
     [
@@ -241,6 +260,21 @@ def test_every_release_says_what_neighbours_are(ledger: Ledger, unit: str, words
     text = says(ledger, market(10).charge(ledger, unit))["Neighbours"]
     assert words in text
     assert "exchanged for another within the area and the filters of this release" in text
+
+
+@pytest.mark.parametrize(
+    ("relation", "values_only", "how"),
+    [
+        ("replace-one", False, "exchanged for others"),
+        ("replace-one", True, "in their values only,"),
+        ("add-or-remove", False, "which may be there, be gone or be others,"),
+    ],
+)
+def test_of_an_owner_all_readings_are_compared(relation: Relation, values_only: bool, how: str) -> None:
+    said = neighbours_text("point", "reading", relation, values_only, "sensor")
+    assert said.startswith(f"Two datasets that differ in all readings of one sensor, {how} within the area")
+    assert "a single record is counted" in said
+    assert "one sensor" not in neighbours_text("point", "reading", relation, values_only)
 
 
 def test_accounts_without_hashes_are_said_to_be_unknown_until_they_are_charged_again(ledger: Ledger) -> None:

@@ -15,7 +15,7 @@ from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
 from hexcursion.ledger import overlap as matching_module
 from hexcursion.ledger.overlap import Likeness, Links, count_shared, likeness, matched
 from hexcursion.ledger.places import LedgerKey
-from hexcursion.ledger.records import RecordKeys, Sketch, record_keys
+from hexcursion.ledger.records import RecordKeys, Sketch, _agreeing, record_keys
 from hexcursion.ledger.sentences import Alike, alike_text
 from tests.hexcursion.ledger.overlap.market import DELTA, MU, Market, market, pay, says
 
@@ -313,3 +313,17 @@ def test_numbers_from_a_sample_err_upwards() -> None:
     assert (some.count, some.exact) == (48, False)
     assert some.most > none.most
     assert matching_module._scaled(0, 4, 100).most == 100
+
+
+def test_the_chance_that_two_records_agree_is_that_of_pairs() -> None:
+    """Three, two and one alike of six: 8 of 30 ordered pairs."""
+    assert _agreeing(np.array([5, 5, 5, 7, 7, 9])) == pytest.approx(8.0 / 30.0)
+    assert _agreeing(np.array([5, 5])) == 1.0
+    assert _agreeing(np.array([5])) == 0.0
+
+
+def test_hashes_of_places_may_be_missing() -> None:
+    """As in a ledger of an earlier version: then nothing is alike by its places."""
+    keys, sketch = RecordKeys({"place": np.arange(3, dtype=np.uint64)}), Sketch(3, 0, {})
+    assert keys.spots.tolist() == sketch.spots.tolist() == []
+    assert likeness(keys, sketch) is None

@@ -155,6 +155,21 @@ def test_a_copied_folder_does_not_double_the_budget(home: Home, tmp_path: Path) 
     assert home.open().verify() == []
 
 
+def test_two_machines_with_one_copied_ledger_part_at_the_first_meeting(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each spends by itself; a release of one beside the other shows the fork, without a shared witness."""
+    copy = Home(tmp_path / "copy")
+    shutil.copytree(home.folder, copy.folder)
+    home.release("second")
+    monkeypatch.setenv("HEXCURSION_WITNESS", str(tmp_path / "other machine"))
+    copy.release("third", mu=2 * MU)
+    assert copy.open().verify() == []
+    shutil.copytree(home.folder / "releases" / "second", copy.folder / "releases" / "second")
+    with pytest.raises(LedgerDamaged, match="not the entry that the release in"):
+        copy.spend()
+
+
 # The witness's place
 
 

@@ -51,3 +51,13 @@ def test_a_seal_is_a_number_and_a_hash() -> None:
             LedgerError, match=r"A seal is written NUMBER:HASH, not .*: copy it from a bundle"
         ):
             parse_seal(seal)
+
+
+@pytest.mark.parametrize(("late", "found"), [(0, 1), (1, 0)])
+def test_no_more_than_four_million_bytes_are_read_of_a_file(tmp_path: Path, late: int, found: int) -> None:
+    """The seal's last sign is byte 4,000,000, or the one behind it."""
+    text = statement(3)
+    (tmp_path / "bundle").mkdir()
+    blanks = " " * (4_000_000 - len(text.rstrip("}")) + late)
+    (tmp_path / "bundle" / "statement.json").write_text(blanks + text)
+    assert len(seals_beside([tmp_path], MINE)) == found  # type: ignore[arg-type]

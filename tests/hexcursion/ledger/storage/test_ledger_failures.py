@@ -217,7 +217,7 @@ def test_what_breaks_off_after_the_charge_names_the_entry_and_what_voiding_means
     assert broken.value.entry == 3
     for part in (
         "No space left on device",
-        "Entry 3 of the ledger stands",
+        "Entry 3 stays in the ledger",
         "ledger void 3",
         "answers for it",
     ):
@@ -260,7 +260,7 @@ def test_the_shelf_shows_only_what_was_committed(plan: Plan, ledger: Ledger, tmp
     assert [bundle.name for bundle in stored_bundles()] == [shown]
     reservation = ledger.reserve(plan.charge)
     blank = Released(np.zeros((1, plan.project.domain.size)))
-    left = release_module._release(plan, "fedcba9876543210", blank, None, reservation.seal)
+    left = release_module.release_of(plan, "fedcba9876543210", blank, None, reservation.seal)
     write_bundle(left, releases / "fedcba9876543210")
     assert [bundle.name for bundle in stored_bundles()] == [shown]
     with pytest.raises(WorkflowError, match="no release of this address"):
@@ -339,5 +339,5 @@ def test_a_pilot_that_breaks_off_names_its_entry(
         return release_statistics(*given, n_is_public=n_is_public)  # type: ignore[arg-type]
 
     monkeypatch.setattr("hexcursion.search.pilot.release_statistics", fail_second)
-    with pytest.raises(Unreleased, match=r"no entropy.*Entry 3 of the ledger stands"):
+    with pytest.raises(Unreleased, match=r"no entropy.*Entry 3 stays in the ledger"):
         run_pilot(piloted(town, epsilon=2.0, pilot=0.3), ledger)

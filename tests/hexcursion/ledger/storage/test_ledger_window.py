@@ -191,10 +191,10 @@ def test_a_commit_that_is_refused_leaves_nothing_and_says_what_stands(
         shelf.release("one")
     assert broken.value.entry == 2
     assert str(broken.value) == (
-        "The release broke off after it was charged (disk I/O error). Entry 2 of the ledger stands and its "
+        "The release broke off after it was charged (disk I/O error). Entry 2 stays in the ledger and its "
         "epsilon stays spent; no bundle was published. `python -m hexcursion ledger void 2` would give the "
-        "epsilon back: that is right only if nobody can have seen anything that was drawn, and whoever does "
-        "it answers for it by name."
+        "epsilon back: that is right only if the draw cannot have been seen by anyone, and the person "
+        "who does it answers for it by name."
     )
     assert list(shelf.folder.iterdir()) == []
 
@@ -262,7 +262,8 @@ def test_an_interrupt_after_the_bundle_is_in_place_says_that_it_stands(
     monkeypatch.setattr(write.Staged, "place", late)
     with pytest.raises(KeyboardInterrupt) as stopped:
         shelf.release("one")
-    assert stopped.value.__notes__ == [f"The release one is charged and stands in {shelf.folder / 'one'}."]
+    place = shelf.folder / "one"
+    assert stopped.value.__notes__ == [f"The release one is charged; its bundle is in {place}."]
     assert (shelf.folder / "one").is_dir()
 
 
@@ -272,7 +273,7 @@ def test_an_interrupt_stays_an_interrupt_and_is_noted(shelf: Shelf) -> None:
 
     with pytest.raises(KeyboardInterrupt) as stopped:
         shelf.release("one", stop)
-    assert any("Entry 2 of the ledger stands" in note for note in stopped.value.__notes__)
+    assert any("Entry 2 stays in the ledger" in note for note in stopped.value.__notes__)
     assert list(shelf.folder.iterdir()) == []
 
 

@@ -36,6 +36,7 @@ def tuned(town: Town, **changes: object) -> Tuned:
     return tune(load_project(town.settings(**{"mechanisms": SPECTRAL, "epsilon": 1.0, **changes})))
 
 
+@pytest.mark.slow
 def test_it_wins_against_posterior_sampling_and_says_so(town: Town) -> None:
     found = tuned(town, mechanisms=("posterior-sampling", *SPECTRAL))
     assert isinstance(found.choice.design, SpectralStatisticsDesign)

@@ -1,0 +1,49 @@
+"""A survey of 100 records without reference data: no screen says a figure of how right its map is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pages.shared.steps import COMPARE, DATA, PUBLISH, RELEASE, VIEWER
+from tests.pages.conftest import OpenApp, insist, press, texts
+from tests.pages.data_steps import kind, upload, with_area
+from tests.pages.test_path import release_now
+
+TOO_FEW = "Too few records to say how right this map is."
+STOPPED = "100 records are too few to tell where values lie: without reference data it takes more than 130"
+FIGURES = ("agrees to about", "xpected beforehand", "told by the release itself", "Orange is right", "±")
+
+
+def survey(records: int) -> bytes:
+    """Values that rise to the east, at places drawn by a seed."""
+    draw = np.random.default_rng(5)
+    lon, lat = draw.uniform(2.05, 2.45, records), draw.uniform(54.62, 54.88, records)
+    value = 20.0 + 25.0 * (lon - 2.0) + 2.0 * draw.standard_normal(records)
+    rows = [f"{x:.5f},{y:.5f},{z:.1f}\n" for x, y, z in zip(lon, lat, value, strict=True)]
+    return "".join(["lon,lat,no2 (ug/m3)\n", *rows]).encode()
+
+
+def test_a_survey_of_100_records_is_told_to_be_too_small_on_every_screen(
+    open_app: OpenApp, jobs_at_once: None
+) -> None:
+    app = upload(kind(open_app(DATA.path), "sensors"), "sensors_private", "no2.csv", survey(100))
+    with_area(press(app, "Read the data"))
+    for label, value in (("A usual value (ug/m3)", 25.0), ("Most lie within ± (ug/m3)", 10.0)):
+        next(each for each in app.number_input if each.label == label).set_value(value).run()
+    said = texts(press(app, "See what the fixed design may reach"))
+    assert f"Not worth releasing as it stands: {STOPPED}" in said
+    assert "reaches an agreement" not in said
+    assert "The design to release" not in said
+    app.switch_page(RELEASE.path).run()
+    assert f"**This map is expected to be poor**: {STOPPED}." in texts(app)
+    released = texts(release_now(insist(app)))
+    assert f"As published: {TOO_FEW}" in released
+    for screen in (PUBLISH, VIEWER):
+        app.switch_page(screen.path).run()
+        assert not app.exception
+        released += texts(app)
+    assert f"{TOO_FEW} A 50:50 guess about one reading" in released
+    assert [figure for figure in FIGURES if figure in released] == []
+    app.switch_page(COMPARE.path).run()
+    assert not app.exception  # no hexagon has five records, so the rules show nothing
+    assert "A rule of at least 5 leaves 100 % of the hexagons blank" in texts(app)
