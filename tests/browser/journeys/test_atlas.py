@@ -54,9 +54,9 @@ def survey(path: Path, n: int = 1200) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def app(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
-    with running_app(tmp_path_factory.mktemp("atlas") / "home") as running:
+@pytest.fixture
+def app(browser: Browser, tmp_path: Path) -> Iterator[RunningApp]:
+    with running_app(tmp_path / "home") as running:  # a second try starts without the ledger of the first
         yield running
 
 
