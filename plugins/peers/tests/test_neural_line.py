@@ -24,6 +24,7 @@ from hexcursion_peers.studies.neural_line import (
     sparse_predictions,
     without_privacy,
 )
+from plugins.peers.studies import stricter
 from plugins.peers.tests.heights import made_up
 from studies.reporting.tables import load_result
 
@@ -124,3 +125,30 @@ def test_the_people_themselves(shared_data: Path) -> None:
         network, before = rows[response, "neural process"], rows[response, "nothing released"]
         assert float(network[4]) < float(before[4]) - 0.4
         assert 0.88 < float(network[6]) <= 0.995
+
+
+def test_exchanged_responses_keep_places_and_values_and_tell_nothing_of_the_field() -> None:
+    rng = np.random.default_rng(4)
+    seen, held = draw(stricter.LAWS[0], 512, rng)
+    other = stricter.exchanged(seen, rng)
+    assert np.array_equal(other.at, seen.at)
+    assert np.array_equal(np.sort(other.said), np.sort(seen.said))
+    assert not np.array_equal(other.said, seen.said)
+    own, control = (
+        stricter.scores(stricter.read("eq", [sample] * 70, 0.388, rng), [held] * 70)[0]
+        for sample in (seen, other)
+    )
+    assert own < 0.5
+    assert control > own + 0.5
+
+
+def test_a_smaller_delta_costs_the_network_likelihood() -> None:
+    rng = np.random.default_rng(5)
+    tasks = [draw(stricter.LAWS[0], 256, rng) for _ in range(12)]
+    loose, strict = (
+        stricter.scores(
+            stricter.read("eq", [seen for seen, _ in tasks], mu, rng), [held for _, held in tasks]
+        )[0]
+        for mu in (gaussian_mu(1.0, 1e-3), gaussian_mu(1.0, 1e-5))
+    )
+    assert loose + 0.05 < strict < 1.2
