@@ -25,7 +25,7 @@ from hexcursion.words import agreement_words
 from pages.privacy import design_panels, frontier, trials
 from pages.privacy.designs import beside_job
 from pages.privacy.question_view import threshold_words
-from pages.shared import maps
+from pages.shared import maps, panels
 from pages.shared.glossary import PATHS, TERMS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
@@ -156,7 +156,7 @@ def show_choices(work: Workspace, found: Found, scored: Scored) -> None:
     if priced:
         _beside(work, found, scored)
     with st.expander("What a path is, and its prior noise", icon=":material/gesture:"):
-        st.markdown(PATHS)
+        panels.explain_paths()
         if priced:
             _prior_noise(work, found, scored)
 

@@ -23,13 +23,18 @@ STATIC = Path(__file__).resolve().parents[2] / "static"
 
 def explain_ways() -> None:
     """What a posterior path is, as a moving picture and in words, and what spectral statistics does."""
+    explain_paths()
+    st.markdown(STATISTICS)
+
+
+def explain_paths() -> None:
+    """What a posterior path is: a moving picture and two sentences."""
     st.image(
         STATIC / "path.svg",
         width=260,
         alt="Five posterior paths, one after the other: each a whole map, drawn at random from public sales.",
     )
     st.markdown(PATHS)
-    st.markdown(STATISTICS)
 
 
 _BASEMAP_SAID, _BASEMAP = "basemap_said", "basemap"
