@@ -44,14 +44,14 @@ def bound_contributions(
     """Keep at most q = `most` >= 1 rows of each owner: those whose content (place, value, time) has
     the smallest hash. The hash is public and favours no value. With `cells`, the (n,) cell of each
     row, all inside the domain, keep at most one row of an owner per cell; the sharper price of
-    proposition 3 in docs/units-of-protection.md then holds. Raise `DataError` if the owner column
+    proposition 3 in docs/proofs/owners.md then holds. Raise `DataError` if the owner column
     is missing, `most` is not a whole number of at least 1, or `cells` does not have one cell per
     row.
 
     The rows kept of an owner are a function of the set of that owner's rows and do not depend on
     their order in the file. Hence two data sets that differ in one owner's rows differ, after
     bounding, only in at most q rows of that owner. The guarantee rests on this
-    (docs/units-of-protection.md, lemma 1). Without `cells`, adding or exchanging one row of an
+    (docs/proofs/owners.md, lemma 1). Without `cells`, adding or exchanging one row of an
     owner exchanges at most one kept row (lemma 3)."""
     if isinstance(most, bool) or most != int(most) or most < 1:
         raise DataError(f"An owner keeps a whole number of rows, at least 1, not {most!r}.")

@@ -188,7 +188,7 @@ def find_repeats(columns: Mapping[str, NDArray[Any]], equal: EqualRows = "once")
     record.
 
     The rule is public and depends only on whether rows agree. It turns a list of rows into a set of
-    records, and it is stable (docs/units-of-protection.md, lemma 2). Adding or removing a row
+    records, and it is stable (docs/proofs/owners.md, lemma 2). Adding or removing a row
     changes the set by at most one record. Exchanging a row leaves the set unchanged, exchanges one
     of its records, or changes their number by one; two sets of equal size, as the relation of
     exchanged records compares them, differ in at most one record.

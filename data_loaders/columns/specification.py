@@ -1,7 +1,7 @@
 """The reading specification: the format of a text, by which its rows are read one by one.
 
 The first rows determine the parts that a person does not state, provided that no single row decides
-them: leaving out any one row must give the same specification (docs/units-of-protection.md, lemma
+them: leaving out any one row must give the same specification (docs/proofs/owners.md, lemma
 4).
 """
 

@@ -68,7 +68,7 @@ def apart_mu(statistic_noise: float, q: int) -> float:
 
     Before and after they are in at most 2 q cells. A record that leaves or enters a cell moves its
     sum and count by at most sqrt(2), and one that stays moves a sum by at most 2: 4 q in square.
-    Source: docs/units-of-protection.md, proposition 3.
+    Source: docs/proofs/owners.md, proposition 3.
     """
     return statistic_mu(statistic_noise) * math.sqrt(q) * (1.0 + 2.0**-48)
 

@@ -238,7 +238,7 @@ class NoisyCellStatistics(Mechanism):
         return Guarantee.gaussian(cost, self.source)
 
     def apart_mu(self, design: NoisyCellStatisticsDesign, q: int) -> float:
-        """sqrt(q) times the mu of one record (docs/units-of-protection.md, proposition 3)."""
+        """sqrt(q) times the mu of one record (docs/proofs/owners.md, proposition 3)."""
         return apart_mu(design.statistic_noise, q)
 
     def calibrate(

@@ -168,7 +168,7 @@ def _pilot_noise(share: float, project: Project) -> float:
 
 
 def _steps(owner: Owner) -> float:
-    """Prices of one exchanged record that all records of an owner cost (docs/units-of-protection.md)."""
+    """Prices of one exchanged record that all records of an owner cost (docs/proofs/owners.md)."""
     return math.sqrt(owner.records) if owner.apart else float(owner.records)
 
 

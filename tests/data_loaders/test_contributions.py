@@ -59,7 +59,7 @@ def test_rows_that_are_kept_lean_to_neither_end() -> None:
 @pytest.mark.parametrize("most", [1, 2, 5, 10])
 @pytest.mark.parametrize("relation", ["exchanged", "one more"])
 def test_one_row_of_an_owner_exchanges_one_kept_row_at_most(most: int, relation: str) -> None:
-    """Lemma 3 of docs/units-of-protection.md: positions in the file exchanged up to 2q of them."""
+    """Lemma 3 of docs/proofs/owners.md: positions in the file exchanged up to 2q of them."""
     rng = np.random.default_rng(most)
     for _ in range(60):
         value = rng.integers(0, 40, 14).astype(float)
@@ -138,7 +138,7 @@ def test_no_owner_keeps_more_and_none_keeps_fewer_than_possible(
 def test_what_an_owner_keeps_depends_on_its_own_rows_alone(
     mine: list[tuple[int, int]], others: list[tuple[int, int]], most: int
 ) -> None:
-    """Lemma 1 of docs/units-of-protection.md: with any other owners around, in any order of arrival."""
+    """Lemma 1 of docs/proofs/owners.md: with any other owners around, in any order of arrival."""
     alone = made([9] * len(mine), time=days(*(t for _, t in mine)))
     both = made(
         [9] * len(mine) + [o for o, _ in others], time=days(*(t for _, t in mine), *(t for _, t in others))

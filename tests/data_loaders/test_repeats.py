@@ -199,7 +199,7 @@ def _set(rows: list[tuple[int, int, bytes]]) -> set[tuple[int, int, bytes]]:
 def test_one_row_exchanged_exchanges_one_record_at_most(
     others: list[tuple[int, int, bytes]], one: tuple[int, int], two: tuple[int, int]
 ) -> None:
-    """Lemma 2 of docs/units-of-protection.md."""
+    """Lemma 2 of docs/proofs/owners.md."""
     first, second = _set([*others, (*one, b"C")]), _set([*others, (*two, b"D")])
     assert (len(first - second), len(second - first)) == (1, 1), "records that were named apart"
     first, second = _set([*others, (*one, b"")]), _set([*others, (*two, b"")])

@@ -145,7 +145,7 @@ ODD: dict[str, Callable[[list[str], str], str]] = {
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("kind", KINDS)
 def test_delimited_text(kind: str, odd: str) -> None:
-    """Lemma 4 of docs/units-of-protection.md; Lemma (raw rows) of docs/report."""
+    """Lemma 4 of docs/proofs/owners.md; Lemma (raw rows) of docs/report."""
     delimiter, head, row, said = KINDS[kind]
     base = [row(k) for k in range(ROWS)]
     if kind == "letters in four of five rows":

@@ -1,4 +1,4 @@
-"""The propositions of docs/units-of-protection.md, attacked, and its table, computed from another formula."""
+"""The propositions of docs/proofs/owners.md, attacked, and its table, computed from another formula."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def shift(
 def test_q_rows_move_the_statistics_by_at_most_q_times_as_much(q: int) -> None:
     """Proposition 2, over all corners: every choice of cells and of responses -1 and 1.
 
-    Proposition 2 of docs/units-of-protection.md.
+    Proposition 2 of docs/proofs/owners.md.
     """
     corners = list(itertools.product(range(2), [-1.0, 1.0]))
     worst = max(
@@ -50,7 +50,7 @@ def test_q_rows_move_the_statistics_by_at_most_q_times_as_much(q: int) -> None:
 def test_one_row_in_each_cell_costs_the_square_root(q: int) -> None:
     """Proposition 3, over all corners; attained where all cells stay and all responses turn.
 
-    Proposition 3 of docs/units-of-protection.md.
+    Proposition 3 of docs/proofs/owners.md.
     """
     choices = [
         (list(cells), list(responses))
@@ -98,7 +98,7 @@ def owned(owner: list[int], cells: list[int], value: list[float]) -> Observation
 def test_bounded_data_of_two_neighbours_differ_by_no_more() -> None:
     """Lemma 1 and the propositions together: another owner's rows, bounded, binned and compared.
 
-    Proposition 4 of docs/units-of-protection.md: one record of each owner.
+    Proposition 4 of docs/proofs/owners.md: one record of each owner.
     """
     for _ in range(200):
         others = RNG.integers(0, 3, 12)
@@ -140,7 +140,7 @@ def epsilon_of(mu: mp.mpf, delta: mp.mpf) -> mp.mpf:
 
 def test_the_table_of_the_page(root: Path) -> None:
     mp.mp.dps = 30
-    page = (root / "docs" / "units-of-protection.md").read_text(encoding="utf-8")
+    page = (root / "docs" / "proofs" / "owners.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \|$", page, re.MULTILINE)
     assert [row[0] for row in rows] == ["2", "5", "10", "20"]
     delta = mp.mpf("1e-5")

@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (*sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("plugins/*/docs/*.md")))
+PAGES = (
+    *sorted(ROOT.glob("docs/*.md")),
+    *sorted(ROOT.glob("docs/proofs/*.md")),
+    *sorted(ROOT.glob("plugins/*/docs/*.md")),
+)
 REPORT = ROOT / "docs" / "report" / "report.typ"
 TESTS = (*sorted(ROOT.glob("tests/**/test_*.py")), *sorted(ROOT.glob("plugins/*/tests/**/test_*.py")))
 KINDS = "Theorem|Proposition|Lemma|Corollary"

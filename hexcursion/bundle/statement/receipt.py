@@ -140,7 +140,7 @@ def build_receipt(
 
 def _owner_lines(privacy: PrivacyFacts, owner: Mapping[str, Any] | None) -> tuple[ReceiptLine, ...]:
     """How many records of an owner are used, where a column names it
-    (docs/units-of-protection.md)."""
+    (docs/proofs/owners.md)."""
     if owner is None:
         return ()
     apart = ", no two of them in one hexagon" if owner["apart"] and owner["records"] > 1 else ""

@@ -77,7 +77,7 @@ def test_every_exact_pair_of_owners_keeps_the_promise(name: str, q: int) -> None
 def test_an_owner_who_stays_and_reports_otherwise_is_priced(q: int) -> None:
     """Where one record more or less is hidden, an exchange costs up to sqrt 2 times as much.
 
-    Proposition 5 of docs/units-of-protection.md.
+    Proposition 5 of docs/proofs/owners.md.
     """
     design, facts = made("spectral-statistics", "add-or-remove", Owner(q))
     promised = MECHANISMS[design.mechanism].guarantee(design, facts).exact_gaussian_mu
