@@ -16,6 +16,7 @@ from data_loaders.columns.coordinates import parse_coordinates, parse_degrees
 from data_loaders.columns.forms import forms_of, letters_of, undressed
 from data_loaders.columns.numbers import (
     USUAL,
+    Censored,
     Decimal,
     Evidence,
     Numbers,
@@ -47,6 +48,9 @@ from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
 from data_loaders.roles import ONE_EACH, Columns, positions_of
 from data_loaders.wanted import Wanted, ruled
 
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
 _BETWEEN = "\x1f"  # the unit separator, so that owners of several columns stay distinct when joined
 
 
@@ -75,7 +79,7 @@ class Found:
     tables: list[str] = field(default_factory=list)
     specifications: list[ReadingSpecification] = field(default_factory=list)
 
-    def number(self, name: str) -> NDArray[np.float64]:
+    def number(self, name: str) -> Floats:
         return self.numbers.get(name, Column()).array()
 
     def time(self, month_first: bool) -> tuple[NDArray[np.datetime64], NDArray[np.uint64]]:
@@ -205,8 +209,57 @@ def _bare(entries: Any, roles: Columns, request: Wanted) -> Any:
 
 
 def _take(block: Block, reading: _Reading, tally: Tally, store: Found) -> None:
+    """Read the rows of one block into the store, and count each row that is left out once."""
     roles, request = reading.chosen, reading.stated
     first_row = tally.rows_read
+    rows = _asked_rows(block, roles, tally, store)
+    ones = {ONE_EACH: pa.array(["1"] * len(rows), pa.string())} if roles.value == ONE_EACH else {}
+    entries = ones | {key: text(block.columns[f"n:{key}"].take(rows)) for key in roles.numeric[len(ones) :]}
+    entries[roles.value] = _bare(entries[roles.value], roles, request)
+    read = [reading.numbers(column, entries[column]) for column in roles.numeric]
+    value = _value(block, reading, entries[roles.value], read[0], rows)
+    x, y = read[1:3]
+    alive = tally.drop_where("coordinate missing", x.missing | y.missing, np.ones(len(rows), dtype=bool))
+    places, unsided = (x.value, y.value), None
+    if roles.degrees:
+        places, unsided = _in_degrees(block, reading, entries, read, rows, store)
+    alive = _drop_unplaced(places, unsided, alive, tally)
+    alive = tally.drop_where("value missing", value.missing, alive)
+    if request.censored == "drop":
+        alive = tally.filter_where("below or above a limit", value.below | value.above, alive)
+    limits = _limits(block, reading, rows)
+    measured = ruled(value, request, alive, reading.table.name, roles.value, limits)
+    alive = _drop_unread(entries[roles.value], np.isnan(measured), alive, tally, store)
+    for spread in read[3:]:
+        bad = ~(spread.value >= 0.0)
+        alive = tally.drop_where("noise of the place is not a number of metres", bad, alive)
+    if roles.owner is not None:
+        owners = _owners(block, rows)
+        no_owner = mask(pc.equal(owners, ""))
+        alive = tally.drop_where(f"{roles.owner_word} not named", no_owner, alive)
+        store.owners.add(store.numbered.of(owners.filter(pa.array(alive))))
+    if reading.units is not None:
+        units = block.columns["u:value"].take(rows)
+        if np.isnan(reading.units.factors(units)[0][alive]).any():
+            raise reading.units.refuse()
+        reading.units.count(units, alive)
+    kept = rows.filter(pa.array(alive))
+    reading.others.add({at: text(block.columns[f"q:{at}"].take(kept)) for at in reading.others.columns})
+    store.grouped += value.grouped + x.grouped + y.grouped
+    store.below += int(np.count_nonzero(value.below & alive))
+    store.above += int(np.count_nonzero(value.above & alive))
+    numbers = [measured, *places, *(deviation.value for deviation in read[3:])]
+    for column, column_values in zip(roles.numeric, numbers, strict=True):
+        store.numbers.setdefault(column, Column()).add(column_values[alive])
+    store.rows.add(first_row + kept.to_numpy())
+    if roles.identifier is not None:
+        store.names.add(as_bytes(record_names(text(block.columns[f"w:{roles.identifier}"].take(kept)))))
+    if roles.time is not None:
+        store.add_times(text(block.columns[f"w:{roles.time}"].take(kept)))
+
+
+def _asked_rows(block: Block, roles: Columns, tally: Tally, store: Found) -> Any:
+    """Return the positions of the rows that meet all conditions, as an Arrow array."""
     tally.read(block.rows + block.malformed)
     tally.drop("wrong number of columns", block.malformed)
     alive = np.ones(block.rows, dtype=bool)
@@ -215,82 +268,55 @@ def _take(block: Block, reading: _Reading, tally: Tally, store: Found) -> None:
         if match.any():
             store.unmatched.discard(column)
         alive = tally.filter_where(f"{column} is not {' or '.join(words)}", ~match, alive)
-    rows = pa.array(np.flatnonzero(alive))
-    ones = {ONE_EACH: pa.array(["1"] * len(rows), pa.string())} if roles.value == ONE_EACH else {}
-    entries = ones | {key: text(block.columns[f"n:{key}"].take(rows)) for key in roles.numeric[len(ones) :]}
-    entries[roles.value] = _bare(entries[roles.value], roles, request)
-    read = [reading.numbers(column, entries[column]) for column in roles.numeric]
-    name = request.condition
+    return pa.array(np.flatnonzero(alive))
+
+
+def _value(block: Block, reading: _Reading, entries: Any, numbers: Numbers, rows: Any) -> Censored:
+    """Return the values in the asked unit, and which lie below or above a limit."""
+    roles, name = reading.chosen, reading.stated.condition
     condition = None if name is None else text(block.columns[f"w:{name}"].take(rows))
-    value = parse_censored(
-        entries[roles.value], read[0], reading.marks[roles.value], reading.missing, condition
-    )
-    if reading.units is not None:
-        units = block.columns["u:value"].take(rows)
-        value = replace(value, value=reading.units.converted(units, value.value))
-    x, y = read[1:3]
-    places = x.value, y.value
-    alive = np.ones(len(rows), dtype=bool)
-    alive = tally.drop_where("coordinate missing", x.missing | y.missing, alive)
-    if roles.degrees:
-        places, unsided = _in_degrees(block, reading, entries, read, rows, store)
+    value = parse_censored(entries, numbers, reading.marks[roles.value], reading.missing, condition)
+    if reading.units is None:
+        return value
+    units = block.columns["u:value"].take(rows)
+    return replace(value, value=reading.units.converted(units, value.value))
+
+
+def _drop_unplaced(places: tuple[Floats, Floats], unsided: Bools | None, alive: Bools, tally: Tally) -> Bools:
+    """Drop the rows without a place; `unsided` marks unknown hemispheres, None for other than degrees."""
+    if unsided is not None:
         alive = tally.drop_where("hemisphere letter missing or unknown", unsided, alive)
     alive = tally.drop_where("coordinate is not a number", np.isnan(places[0]) | np.isnan(places[1]), alive)
-    if roles.degrees:
+    if unsided is not None:
         nowhere = (places[0] == 0.0) & (places[1] == 0.0)
         alive = tally.drop_where("place at 0, 0, which devices write without a fix", nowhere, alive)
-    alive = tally.drop_where("value missing", value.missing, alive)
-    beyond = value.below | value.above
-    if request.censored == "drop":
-        alive = tally.filter_where("below or above a limit", beyond, alive)
-    limits = None
-    if request.limit_column is not None:
-        entry_texts = text(block.columns[f"w:{request.limit_column}"].take(rows))
-        limits = parse_numbers(entry_texts, reading.marks[roles.value]).value
-        conversion = reading.limit_units or reading.units
-        if conversion is not None:
-            key = "u:value" if reading.limit_units is None else "u:limit"
-            factor, shift = conversion.factors(text(block.columns[key].take(rows)))
-            limits = limits * factor + shift
-    measured = ruled(value, request, alive, reading.table.name, roles.value, limits)
-    unread = np.isnan(measured)
+    return alive
+
+
+def _limits(block: Block, reading: _Reading, rows: Any) -> Floats | None:
+    """Return the detection limits of the rows in the asked unit; None without such a column."""
+    roles, request = reading.chosen, reading.stated
+    if request.limit_column is None:
+        return None
+    entries = text(block.columns[f"w:{request.limit_column}"].take(rows))
+    limits = parse_numbers(entries, reading.marks[roles.value]).value
+    conversion = reading.limit_units or reading.units
+    if conversion is None:
+        return limits
+    key = "u:value" if reading.limit_units is None else "u:limit"
+    factor, shift = conversion.factors(text(block.columns[key].take(rows)))
+    return limits * factor + shift
+
+
+def _drop_unread(entries: Any, unread: Bools, alive: Bools, tally: Tally, store: Found) -> Bools:
+    """Drop the rows whose value is no number, by the form in which it is written."""
     if unread.any():
-        entry_texts = pc.utf8_trim_whitespace(entries[roles.value])
+        entries = pc.utf8_trim_whitespace(entries)
         for reason, pattern in _WRITTEN_OTHERWISE:
-            match = mask(pc.match_substring_regex(entry_texts, pattern))
+            match = mask(pc.match_substring_regex(entries, pattern))
             alive = tally.drop_where(reason, unread & match, alive)
-        remaining = np.flatnonzero(unread & alive)
-        store.forms.update(forms_of(entry_texts.take(pa.array(remaining)).to_pylist()))
-    alive = tally.drop_where("value is not a number", unread, alive)
-    for spread in read[3:]:
-        bad = ~(spread.value >= 0.0)
-        alive = tally.drop_where("noise of the place is not a number of metres", bad, alive)
-    texts = {name: text(block.columns[f"w:{name}"].take(rows)) for name in roles.named}
-    if roles.owner is not None:
-        owners = _owners(block, rows)
-        no_owner = mask(pc.equal(owners, ""))
-        alive = tally.drop_where(f"{roles.owner_word} not named", no_owner, alive)
-    if reading.units is not None:
-        units = block.columns["u:value"].take(rows)
-        if np.isnan(reading.units.factors(units)[0][alive]).any():
-            raise reading.units.refuse()
-        reading.units.count(units, alive)
-    final_rows = rows.filter(pa.array(alive))
-    reading.others.add({at: text(block.columns[f"q:{at}"].take(final_rows)) for at in reading.others.columns})
-    store.grouped += value.grouped + x.grouped + y.grouped
-    store.below += int(np.count_nonzero(value.below & alive))
-    store.above += int(np.count_nonzero(value.above & alive))
-    numbers = [measured, *places, *(deviation.value for deviation in read[3:])]
-    for column, column_values in zip(roles.numeric, numbers, strict=True):
-        store.numbers.setdefault(column, Column()).add(column_values[alive])
-    store.rows.add(first_row + rows.to_numpy()[alive])
-    texts = {name: column_text.filter(pa.array(alive)) for name, column_text in texts.items()}
-    if roles.identifier is not None:
-        store.names.add(as_bytes(record_names(texts[roles.identifier])))
-    if roles.time is not None:
-        store.add_times(texts[roles.time])
-    if roles.owner is not None:
-        store.owners.add(store.numbered.of(owners.filter(pa.array(alive))))
+        store.forms.update(forms_of(entries.take(pa.array(np.flatnonzero(unread & alive))).to_pylist()))
+    return tally.drop_where("value is not a number", unread, alive)
 
 
 def _owners(block: Block, rows: Any) -> Any:
@@ -308,7 +334,7 @@ def _owners(block: Block, rows: Any) -> Any:
 
 def _in_degrees(
     block: Block, reading: _Reading, entries: Mapping[str, Any], read: list[Numbers], rows: Any, store: Found
-) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]:
+) -> tuple[tuple[Floats, Floats], Bools]:
     """Return the degrees of both coordinates, and a mask of rows with an unknown hemisphere."""
     roles, places = reading.chosen, []
     unsided = np.zeros(len(rows), dtype=bool)

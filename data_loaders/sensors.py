@@ -20,11 +20,11 @@ from data_loaders.columns.times import MONTH, WEEK
 from data_loaders.errors import DataError
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
-from data_loaders.files.sources import Source, open_tables, source_name
+from data_loaders.files.sources import Source, Table, open_tables, source_name
 from data_loaders.files.spool import chosen as kept_rows
 from data_loaders.files.spool import strides
 from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, crs_name, tables_note
-from data_loaders.repeats import find_repeats, numbered_again, refuse_to_guess
+from data_loaders.repeats import Repeats, find_repeats, numbered_again, refuse_to_guess
 from data_loaders.roles import ONE_EACH, Columns
 from data_loaders.sensor_rows import Found, read_rows
 from data_loaders.systems import in_degrees
@@ -57,118 +57,154 @@ def load_sensors(
     is_count, value = wanted.value is None, ONE_EACH if wanted.value is None else wanted.value
     if is_count:
         unit, wanted = unit or "records", replace(wanted, missing=("none",))
-    identifier, time, day_first = wanted.identifier, wanted.time, wanted.day_first
-    roles = _columns(value, wanted, owner, word or (None if owner is None else owner_word_of(owner)))
-    roles = replace(roles, unit=unit.strip(), place=wanted.place_column, zone=wanted.zone_column)
-    if not unit.strip():
-        raise DataError(
-            "State the unit of the values, such as ug/m3 or mg/kg, with `value_unit` (--value-unit)."
-        )
+    unit, name = unit.strip(), source_name(source)
+    word = word or (None if owner is None else owner_word_of(owner))
+    roles = _columns(value, unit, wanted, owner, word)
     wanted.check_table()
-    name = source_name(source)
     tally, store = Tally(), Found(unmatched=set(roles.conditions))
     for table in open_tables(source, limits, layer=wanted.layer):
-        if roles.x == POINT_X and not table.points and roles.place is None:
-            raise without_places(table, wanted.written)
-        system = system_of(table, roles.x, wanted.crs)
-        if roles.place is not None or roles.zone is not None:
-            shape = shape_of(table, wanted.written)
-            place_reader = Places(table.name, shape, roles.place, roles.zone, (roles.x, roles.y))
-            system = place_reader.crs or crs_name(wanted.crs)
-        check_named(roles.x, roles.y, system)
-        store.systems.add(system)
-        store.tables.append(table.name)
-        roles = replace(roles, degrees=in_degrees(system))
-        read_rows(table, roles, wanted, tally, store)
-    places = store.number(roles.x), store.number(roles.y)
+        _read(table, roles, wanted, tally, store)
     system = next(iter(store.systems))
-    check_places(name, system, roles.x, roles.y, *places)
-    inside = in_range(system, *places)
-    tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
-    if not inside.any():
-        raise _nothing_left(name, value, tally, store)
-    if not wanted.missing and zeros_alone(store.number(roles.value)):
-        raise DataError(
-            f"{name} has many numbers in {value!r} that are 0, and hardly another comes near 0: they may "
-            "stand for a missing value, such as a transfer without a price. State `missing` (--missing 0) "
-            "where they do, or `none` (--missing none) where every 0 is a measurement."
-        )
-    far = suspects(store.number(roles.value)) if not wanted.missing else ()
-    if repeated(store.number(roles.value), far):
-        raise DataError(
-            f"{name} has numbers in {value!r} far from all others, or alone below 0, that may stand for a "
-            "missing value, such as -99 or 9999: state them with `missing` (--missing -99 9999), or `none` "
-            "(--missing none) if every number is a measurement."
-        )
-    columns: dict[str, NDArray[Any]] = dict(x=places[0], y=places[1], value=store.number(roles.value))
-    columns["row"] = store.rows.array("i8")
-    if identifier is not None:
-        columns["identifier"] = store.names.array("S1")
-    if time is not None:
-        if day_first is not None and store.order.contradicts(day_first):
-            raise DataError(
-                f"{name} has dates in {time!r} that have the {'month' if day_first else 'day'} first, since "
-                "their other number is above 12: leave `day_first` (--day-first) out, or say the opposite."
-            )
-        month_order = store.order.month_comes_first()
-        if day_first is None and month_order is None:
-            raise DataError(
-                f"{name} has dates such as 3/4/2018 in {time!r} of which a single one, or few among many, "
-                "would tell that the month stands first: say which stands first with `day_first` "
-                "(--day-first or --no-day-first)."
-            )
-        month_first = bool(month_order) if day_first is None else not day_first
-        columns["time"], columns["stamp"] = store.time(month_first)
-    if roles.owner is not None:
-        columns["owner"] = store.owners.array("i8")
-    if wanted.place_metres is not None:
-        columns["place_sd"] = np.full(places[0].size, wanted.place_metres)
-    elif roles.place_sd is not None:
-        columns["place_sd"] = store.number(roles.place_sd)
-    columns = kept_rows(columns, inside)
-    repeats = find_repeats(columns, wanted.equal_rows or "once")
-    lost_stamps = columns["stamp"][~repeats.kept] if time is not None else np.empty(0, np.uint64)
-    # Two rows with the same month as their time may still be two records.
-    within = bool(np.any((lost_stamps >= MONTH) & (lost_stamps <= WEEK)))
-    if wanted.equal_rows is None and (within or np.isin(columns["value"], (0, 1)).all()):
-        refuse_to_guess(repeats, name)
+    inside = _in_range(name, system, roles, tally, store)
+    far = () if wanted.missing else _far_values(name, value, store.number(roles.value))
+    columns: Any = kept_rows(_stored(name, roles, wanted, store), inside)
+    repeats = _repeats(name, columns, wanted)
     for reason, count in repeats.reasons:
         tally.drop(reason, count)
     columns = kept_rows(columns, repeats.kept)
     if roles.owner is not None and not inside.all():
         columns["owner"] = numbered_again(columns["owner"])
     observations = Observations(
-        x=columns["x"],
-        y=columns["y"],
+        **columns,
         crs=system,
-        value=columns["value"],
-        unit=unit.strip(),
+        unit=unit,
         kind="reading",
-        title="records" if is_count else f"{value} ({unit.strip()})",
-        identifier=columns.get("identifier"),
-        time=columns.get("time"),
-        owner=columns.get("owner"),
+        title="records" if is_count else f"{value} ({unit})",
         owner_word=roles.owner_word,
-        place_sd=columns.get("place_sd"),
-        row=columns["row"],
     )
-    notes = [*_notes(store, observations, roles, wanted), *repeats.notes]
+    notes = *_notes(store, observations, roles, wanted), *repeats.notes
+    notes = *notes, *_notes_to_answer(value, far, store, wanted)
+    return observations, tally.report(name, observations.size, notes)
+
+
+def _read(table: Table, roles: Columns, wanted: Wanted, tally: Tally, store: Found) -> None:
+    """Read the rows of one table into the store, in the table's system of coordinates."""
+    if roles.x == POINT_X and not table.points and roles.place is None:
+        raise without_places(table, wanted.written)
+    system = system_of(table, roles.x, wanted.crs)
+    if roles.place is not None or roles.zone is not None:
+        shape = shape_of(table, wanted.written)
+        place_reader = Places(table.name, shape, roles.place, roles.zone, (roles.x, roles.y))
+        system = place_reader.crs or crs_name(wanted.crs)
+    check_named(roles.x, roles.y, system)
+    store.systems.add(system)
+    store.tables.append(table.name)
+    read_rows(table, replace(roles, degrees=in_degrees(system)), wanted, tally, store)
+
+
+def _in_range(name: str, system: str, roles: Columns, tally: Tally, store: Found) -> NDArray[np.bool_]:
+    """Whether the coordinates of each row are in the system's range. Raise `DataError` if none are."""
+    places = store.number(roles.x), store.number(roles.y)
+    check_places(name, system, roles.x, roles.y, *places)
+    inside = in_range(system, *places)
+    tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
+    if not inside.any():
+        raise _nothing_left(name, roles.value, tally, store)
+    return inside
+
+
+def _far_values(name: str, value: str, numbers: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return numbers far from all others. Raise `DataError` where some must stand for no value."""
+    if zeros_alone(numbers):
+        raise DataError(
+            f"{name} has many numbers in {value!r} that are 0, and hardly another comes near 0: they may "
+            "stand for a missing value, such as a transfer without a price. State `missing` (--missing 0) "
+            "where they do, or `none` (--missing none) where every 0 is a measurement."
+        )
+    far = suspects(numbers)
+    if repeated(numbers, far):
+        raise DataError(
+            f"{name} has numbers in {value!r} far from all others, or alone below 0, that may stand for a "
+            "missing value, such as -99 or 9999: state them with `missing` (--missing -99 9999), or `none` "
+            "(--missing none) if every number is a measurement."
+        )
+    return far
+
+
+def _stored(name: str, roles: Columns, wanted: Wanted, store: Found) -> dict[str, Any]:
+    """Return the columns of all rows read, by their names in `Observations`; `stamp` beside `time`."""
+    columns: dict[str, Any] = {
+        "x": store.number(roles.x),
+        "y": store.number(roles.y),
+        "value": store.number(roles.value),
+        "row": store.rows.array("i8"),
+    }
+    if wanted.identifier is not None:
+        columns["identifier"] = store.names.array("S1")
+    if wanted.time is not None:
+        columns["time"], columns["stamp"] = store.time(_month_first(name, wanted, store))
+    if roles.owner is not None:
+        columns["owner"] = store.owners.array("i8")
+    if wanted.place_metres is not None:
+        columns["place_sd"] = np.full(columns["x"].size, wanted.place_metres)
+    elif roles.place_sd is not None:
+        columns["place_sd"] = store.number(roles.place_sd)
+    return columns
+
+
+def _month_first(name: str, wanted: Wanted, store: Found) -> bool:
+    """Whether dates have the month first. Raise `DataError` where they contradict what is stated, or
+    too few rows tell."""
+    time, day_first = wanted.time, wanted.day_first
+    if day_first is not None:
+        if store.order.contradicts(day_first):
+            raise DataError(
+                f"{name} has dates in {time!r} that have the {'month' if day_first else 'day'} first, since "
+                "their other number is above 12: leave `day_first` (--day-first) out, or say the opposite."
+            )
+        return not day_first
+    month_first = store.order.month_comes_first()
+    if month_first is None:
+        raise DataError(
+            f"{name} has dates such as 3/4/2018 in {time!r} of which a single one, or few among many, "
+            "would tell that the month stands first: say which stands first with `day_first` "
+            "(--day-first or --no-day-first)."
+        )
+    return month_first
+
+
+def _repeats(name: str, columns: dict[str, Any], wanted: Wanted) -> Repeats:
+    """Return which rows repeat a record, and take the stamps of times out of the columns.
+
+    Raise `DataError` where only a person can say whether equal rows are one record."""
+    repeats = find_repeats(columns, wanted.equal_rows or "once")
+    stamps = columns.pop("stamp", np.zeros(repeats.kept.size, np.uint64))[~repeats.kept]
+    # Two rows with the same month as their time may still be two records.
+    within = bool(np.any((stamps >= MONTH) & (stamps <= WEEK)))
+    if wanted.equal_rows is None and (within or np.isin(columns["value"], (0, 1)).all()):
+        refuse_to_guess(repeats, name)
+    return repeats
+
+
+def _notes_to_answer(value: str, far: tuple[float, ...], store: Found, wanted: Wanted) -> list[str]:
+    """Return sentences on what was read in one of two ways, each with the setting that decides."""
+    notes = []
     if far:
         notes.append(
             f"A number in column {value!r} lies far from all others. If it means no value, name it "
             "with `missing` (--missing)."
         )
-    if store.order.slashed and day_first is None:
+    if store.order.slashed and wanted.day_first is None:
         remedy = "; if the month stands first, say so with `day_first` (--no-day-first)"
         notes.append(
-            f"Dates such as 3/4/2018 in column {time!r} were read with the "
+            f"Dates such as 3/4/2018 in column {wanted.time!r} were read with the "
             f"{'month' if store.order.month_comes_first() else 'day'} first"
             f"{remedy if store.order.open else ''}."
         )
-    return observations, tally.report(name, observations.size, tuple(notes))
+    return notes
 
 
-def _columns(value: str, request: Wanted, owner: str | None, word: OwnerWord | None) -> Columns:
+def _columns(value: str, unit: str, request: Wanted, owner: str | None, word: OwnerWord | None) -> Columns:
     if (request.x is None) != (request.y is None):
         raise DataError("Name both coordinate columns, x and y, or neither for the points of the file.")
     conditions: dict[str, tuple[str, ...]] = {}
@@ -183,10 +219,15 @@ def _columns(value: str, request: Wanted, owner: str | None, word: OwnerWord | N
     places = request.x or POINT_X, request.y or POINT_Y
     unsure = request.place_sd if request.place_metres is None else None
     roles = Columns(value, *places, request.identifier, request.time, owner, word, unsure, conditions)
+    roles = replace(roles, unit=unit, place=request.place_column, zone=request.zone_column)
     if roles.x != roles.y and len(set(roles.numeric)) < len(roles.numeric):
         raise DataError(
             "One column was named for two things: name different ones for the value, for each coordinate and "
             "for the noise of the place."
+        )
+    if not unit:
+        raise DataError(
+            "State the unit of the values, such as ug/m3 or mg/kg, with `value_unit` (--value-unit)."
         )
     return roles
 

@@ -36,7 +36,6 @@ from data_loaders.columns.profiles import Recognised, held_against, named_profil
 from data_loaders.columns.qualifiers import Finding, Qualifiers, zeros_alone
 from data_loaders.columns.sensortable import Shape, decimal_mark, is_typed, shape_of
 from data_loaders.columns.specification import ReadingSpecification, Written
-from data_loaders.columns.units import split_unit
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, Table, open_tables
@@ -114,35 +113,11 @@ def guess_columns(
     sampled = _Sample(shape, table)
     reasons = [*table.notes, *shape.header.notes]
     x, y, crs = _places(table, sampled, reasons)
-    place = None
-    if x is None:
-        for place, form in place_columns(shape.called, [shape.column(at) for at in range(len(shape.called))])[
-            :1
-        ]:
-            reasons.append(f"Column {place!r} holds places, written as {form.words}.")
+    place = None if x is not None else guess_names.whole_places(shape, reasons)
     value = _value(sampled, (x, y, place))
-    unit = split_unit(value)[1] if value else None
-    answers, decimal = False, sampled.marks.get(value or "", ".")
-    if value:
-        reasons.append(f"Column {value!r} is numeric and no coordinate.")
-        if value in sampled.signed and unit is None:
-            unit = "%"
-            reasons.append("Its numbers have a percent sign, so they are per cent.")
-        answers = unit is None and bool(np.isin(sampled.numbers[value], (0.0, 1.0)).all())
-        if answers:
-            unit = "%"
-            reasons.append("It holds 1 and 0, so the map asks for a share of yes unless you ask otherwise.")
-    else:
-        reasons.append(
-            "No column looks like measured numbers: leave empty, in the file, what was not measured, and "
-            "write answers as 1 for yes and 0 for no; rows without values can be counted."
-        )
-    if value and unit is None:
-        reasons.append("The unit of the value is not in its name: state it.")
-    if decimal is None:
-        reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
-    if len(table.layers) > 1:
-        reasons.append(f"The file has several sheets or layers, and {table.layer!r} holds a table.")
+    unit, answers = guess_names.guess_unit(value, sampled.numbers, sampled.signed, reasons)
+    decimal = sampled.marks.get(value or "", ".")
+    reasons += _questions(table, decimal)
     owner, word = guess_names.guess_owner(shape, (x, y, value))
     used_columns = (x, y, value, owner)
     return ColumnGuess(
@@ -174,6 +149,16 @@ def guess_columns(
         answers=answers,
         known=shape.known,
     )
+
+
+def _questions(table: Table, decimal: Decimal | None) -> list[str]:
+    """Return a sentence for each choice that the first rows leave open."""
+    lines = []
+    if decimal is None:
+        lines.append("Commas may mark decimals or thousands: state the decimal mark.")
+    if len(table.layers) > 1:
+        lines.append(f"The file has several sheets or layers, and {table.layer!r} holds a table.")
+    return lines
 
 
 def profile_of(

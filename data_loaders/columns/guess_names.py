@@ -1,14 +1,18 @@
-"""Guesses the columns of the owner, the identifier and the time of a row."""
+"""Guesses the columns of owner, identifier, time and whole places, and the unit of the value."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from data_loaders.columns.place_forms import place_columns
 from data_loaders.columns.sensortable import Shape
 from data_loaders.columns.times import read_times
+from data_loaders.columns.units import split_unit
 from data_loaders.observations import OwnerWord
 
 LONGEST_NAME = 120  # characters of a column's name that are searched for meaning
@@ -94,3 +98,39 @@ def _spelled(word: OwnerWord) -> set[str]:
 
 def _bare(name: str) -> str:
     return re.sub(r"[^a-z]", "", name[:LONGEST_NAME].lower())
+
+
+def whole_places(shape: Shape, reasons: list[str]) -> str | None:
+    """Return the column of whole places, such as grid references; None without one."""
+    entries = [shape.column(at) for at in range(len(shape.called))]
+    for place, form in place_columns(shape.called, entries)[:1]:
+        reasons.append(f"Column {place!r} holds places, written as {form.words}.")
+        return place
+    return None
+
+
+def guess_unit(
+    value: str | None,
+    numbers: Mapping[str, NDArray[np.float64]],
+    signed: Collection[str],
+    reasons: list[str],
+) -> tuple[str | None, bool]:
+    """Return the unit of the value's column and whether it holds answers of yes and no."""
+    if not value:
+        reasons.append(
+            "No column looks like measured numbers: leave empty, in the file, what was not measured, and "
+            "write answers as 1 for yes and 0 for no; rows without values can be counted."
+        )
+        return None, False
+    unit = split_unit(value)[1]
+    reasons.append(f"Column {value!r} is numeric and no coordinate.")
+    if value in signed and unit is None:
+        unit = "%"
+        reasons.append("Its numbers have a percent sign, so they are per cent.")
+    answers = unit is None and bool(np.isin(numbers[value], (0.0, 1.0)).all())
+    if answers:
+        unit = "%"
+        reasons.append("It holds 1 and 0, so the map asks for a share of yes unless you ask otherwise.")
+    if unit is None:
+        reasons.append("The unit of the value is not in its name: state it.")
+    return unit, answers

@@ -158,21 +158,7 @@ def blocks(
     pending = header
     failed = False
     try:
-        reader = pacsv.open_csv(
-            lines,
-            read_options=pacsv.ReadOptions(
-                column_names=names, block_size=BLOCK, use_threads=False, skip_rows=skip
-            ),
-            parse_options=pacsv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=False, invalid_row_handler=stray.add
-            ),
-            convert_options=pacsv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                include_columns=[names[position] for position in positions],
-                strings_can_be_null=False,
-            ),
-        )
-        with reader:
+        with _opened(lines, names, positions, stray, skip) as reader:
             for batch in reader:
                 if pending is not None and batch.num_rows:
                     _check_header(table.name, pending, batch, positions)
@@ -197,16 +183,29 @@ def blocks(
     if stray.waiting:
         yield stray.block({name: pa.array([], pa.string()) for name in wanted}, 0)
     if not table.typed and quoting == "line":
-        lines_before = sum(
-            1
-            for line in decode(table.head, encoding)
-            .replace("\r\n", "\n")
-            .replace("\r", "\n")
-            .split("\n")[:skip]
-            if line
-        )
-        if text.lines > lines_before + row_count + stray.met + (header is not None):
+        top = decode(table.head, encoding).replace("\r\n", "\n").replace("\r", "\n").split("\n")[:skip]
+        if text.lines > sum(map(bool, top)) + row_count + stray.met + (header is not None):
             raise unclosed(table.name)
+
+
+def _opened(
+    lines: io.RawIOBase, names: Sequence[str], positions: Sequence[int], stray: _Stray, skip: int
+) -> Any:
+    """Return Arrow's reader of the columns at these positions, all as text without nulls."""
+    return pacsv.open_csv(
+        lines,
+        read_options=pacsv.ReadOptions(
+            column_names=names, block_size=BLOCK, use_threads=False, skip_rows=skip
+        ),
+        parse_options=pacsv.ParseOptions(
+            delimiter=stray.delimiter, newlines_in_values=False, invalid_row_handler=stray.add
+        ),
+        convert_options=pacsv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            include_columns=[names[position] for position in positions],
+            strings_can_be_null=False,
+        ),
+    )
 
 
 class _Stray:
@@ -214,7 +213,7 @@ class _Stray:
     blank cell at the end are read, the others are counted."""
 
     def __init__(self, width: int, delimiter: Delimiter, positions: Mapping[str, int]) -> None:
-        self._width, self._delimiter, self._wanted = width, delimiter, positions
+        self._width, self.delimiter, self._wanted = width, delimiter, positions
         self._cells: list[list[str]] = []
         self._malformed = 0
         self.met = 0  # rows rejected by the parser or by `without_entry`
@@ -223,11 +222,9 @@ class _Stray:
     def add(self, row: Any) -> str:
         self.met += 1
         same_width = row.actual_columns == self._width
-        if same_width or (
-            row.actual_columns == self._width + 1 and row.text.endswith((self._delimiter, '"'))
-        ):
+        if same_width or (row.actual_columns == self._width + 1 and row.text.endswith((self.delimiter, '"'))):
             try:
-                (cells,) = csv.reader((row.text,), delimiter=self._delimiter)  # as the parser splits it
+                (cells,) = csv.reader((row.text,), delimiter=self.delimiter)  # as the parser splits it
             except csv.Error:
                 self.long = True
                 return "skip"

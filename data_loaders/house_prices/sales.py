@@ -5,7 +5,7 @@ The formats are those of HM Land Registry's Price Paid Data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,8 @@ from data_loaders.house_prices.segments import SalesFilter, sales_filter
 from data_loaders.observations import LoadReport, Observations, Tally, tables_note
 from data_loaders.repeats import as_bytes, bits_of, hashed_names, mixed, one_of_each, record_names, unhashed
 
+Bools = NDArray[np.bool_]
+
 PROFILE = "price-paid"
 GENERATED_ID = "GENERATED"  # the start of identifiers in the demo data; real ones are hexadecimal
 
@@ -45,6 +47,7 @@ READ = ("id", "price", "date", "postcode", "property_type", "new_build", "tenure
 _OPTIONAL = ("status",)
 
 UNIT = "GBP"
+TITLE, GENERATED_TITLE = "HM Land Registry Price Paid: ", "Generated sales (not real): "
 LAND_REGISTRY = (
     "Contains HM Land Registry data © Crown copyright and database right. "
     "This data is licensed under the Open Government Licence v3.0."
@@ -187,38 +190,21 @@ def load_sales(
     tally, store, formats = Tally(), _Found(), set[str]()
     for source in sources:
         for part in open_tables(source, limits):
-            layout = layout_of(part)
-            formats.add(layout.words)
-            store.tables.append(part.name)
-            read = {field: at for field, at in layout.columns.items() if field in _READ | selection.reads}
-            for block in blocks(
-                part, layout.width, read, header=layout.header, encoding=marked_coding(part.head) or "utf-8"
-            ):
-                _take(block, selection, table, tally, store)
-    identifiers = store.rows.array("identifier", "u8")
-    last = one_of_each(identifiers, "last")
-    store.early = _early(store.rows, identifiers, last)
-    located = np.asarray(store.rows.array("place", "i4") >= 0)
-    unnamed = np.asarray(store.rows.array("name", "S1") == b"")
-    tally.drop(_REPLACED, int(np.count_nonzero(located & ~last & ~unnamed)))
-    tally.drop(_EQUAL, int(np.count_nonzero(located & ~last & unnamed)))
-    final_rows = located & last
+            formats.add(_read_part(part, selection, table, tally, store))
+    final_rows, located = _final_rows(tally, store)
     if not final_rows.any():
         raise _nothing_left(name, tally)
     generated = store.generated > 0
-    if generated and store.generated < int(np.count_nonzero(located)):
+    if generated and store.generated < located:
         raise DataError(f"{name} mixes generated and real sales: load them separately.")
     columns = chosen({column: store.rows.array(column) for column in _KEPT}, final_rows)
-    x, y = _coordinates(columns["place"], table)
     observations = Observations(
-        x=x,
-        y=y,
+        *_coordinates(columns["place"], table),
         crs=table.crs,
         value=columns["price"],
         unit=UNIT,
         kind="sale",
-        title=("Generated sales (not real): " if generated else "HM Land Registry Price Paid: ")
-        + selection.title,
+        title=(GENERATED_TITLE if generated else TITLE) + selection.title,
         generated=generated or table.generated,
         attribution=(GENERATED,) if generated else (LAND_REGISTRY, *table.attribution),
         identifier=columns["name"],
@@ -227,6 +213,28 @@ def load_sales(
         row=columns["row"],
     )
     return observations, tally.report(name, observations.size, _notes(formats, selection, table, store))
+
+
+def _read_part(part: Table, selection: SalesFilter, table: PostcodeTable, tally: Tally, store: _Found) -> str:
+    """Read one file into the store, and return the name of its format."""
+    layout, encoding = layout_of(part), marked_coding(part.head) or "utf-8"
+    store.tables.append(part.name)
+    read = {field: at for field, at in layout.columns.items() if field in _READ | selection.reads}
+    for block in blocks(part, layout.width, read, header=layout.header, encoding=encoding):
+        _take(block, selection, table, tally, store)
+    return layout.words
+
+
+def _final_rows(tally: Tally, store: _Found) -> tuple[Bools, int]:
+    """Return which stored rows are the last of their sale and have a place, and how many have one."""
+    identifiers = store.rows.array("identifier", "u8")
+    last = one_of_each(identifiers, "last")
+    store.early = _early(store.rows, identifiers, last)
+    located = np.asarray(store.rows.array("place", "i4") >= 0)
+    unnamed = np.asarray(store.rows.array("name", "S1") == b"")
+    tally.drop(_REPLACED, int(np.count_nonzero(located & ~last & ~unnamed)))
+    tally.drop(_EQUAL, int(np.count_nonzero(located & ~last & unnamed)))
+    return located & last, int(np.count_nonzero(located))
 
 
 def _take(block: Block, selection: SalesFilter, table: PostcodeTable, tally: Tally, store: _Found) -> None:
@@ -244,24 +252,7 @@ def _take(block: Block, selection: SalesFilter, table: PostcodeTable, tally: Tal
     alive = tally.filter_where(_DELETED, deletes, np.ones(block.rows, dtype=bool))
     alive = apply_filter(columns, selection, tally, alive)
 
-    place = np.full(block.rows, UNKNOWN, dtype=np.int64)
-    price = np.full(block.rows, np.nan)
-    rows = np.flatnonzero(alive)
-    if rows.size:
-        money = pc.utf8_ltrim(_of(columns["price"], rows), characters="£ ")
-        numbers = parse_numbers(money)
-        store.grouped += numbers.grouped
-        price[rows] = numbers.value
-        keys = postcode_keys(_of(columns["postcode"], rows))
-        place[rows] = table.locate(keys)
-        malformed = np.zeros(block.rows, dtype=bool)
-        malformed[rows] = keys < 0
-        alive = tally.drop_where("price missing or not a number", np.isnan(price), alive)
-        with np.errstate(invalid="ignore"):
-            alive = tally.drop_where("price not positive", ~(price > 0), alive)
-        alive = tally.drop_where("postcode blank or malformed", malformed, alive)
-        alive = tally.drop_where("postcode without coordinates", place == UNLOCATED, alive)
-        alive = tally.drop_where(_NOT_FOUND, place == UNKNOWN, alive)
+    place, price, alive = _placed_prices(columns, alive, table, tally, store)
     keep = alive | deletes | changes
     if not keep.any():
         return
@@ -282,6 +273,30 @@ def _take(block: Block, selection: SalesFilter, table: PostcodeTable, tally: Tal
         row=first_row + positions,
         edit=(deletes | changes)[keep],
     )
+
+
+def _placed_prices(
+    columns: Mapping[str, Any], alive: Bools, table: PostcodeTable, tally: Tally, store: _Found
+) -> tuple[NDArray[np.int64], NDArray[np.float64], Bools]:
+    """Return place and price of each row of a block, and which rows still have both."""
+    place = np.full(alive.size, UNKNOWN, dtype=np.int64)
+    price = np.full(alive.size, np.nan)
+    rows = np.flatnonzero(alive)
+    if not rows.size:
+        return place, price, alive
+    numbers = parse_numbers(pc.utf8_ltrim(_of(columns["price"], rows), characters="£ "))
+    store.grouped += numbers.grouped
+    price[rows] = numbers.value
+    keys = postcode_keys(_of(columns["postcode"], rows))
+    place[rows] = table.locate(keys)
+    malformed = np.zeros(alive.size, dtype=bool)
+    malformed[rows] = keys < 0
+    alive = tally.drop_where("price missing or not a number", np.isnan(price), alive)
+    with np.errstate(invalid="ignore"):
+        alive = tally.drop_where("price not positive", ~(price > 0), alive)
+    alive = tally.drop_where("postcode blank or malformed", malformed, alive)
+    alive = tally.drop_where("postcode without coordinates", place == UNLOCATED, alive)
+    return place, price, tally.drop_where(_NOT_FOUND, place == UNKNOWN, alive)
 
 
 def _early(rows: Spool, identifiers: NDArray[np.uint64], last: NDArray[np.bool_]) -> int:
