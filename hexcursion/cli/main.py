@@ -200,6 +200,23 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     parser = Parser(prog=program, description=ABOUT)
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_release(commands)
+    add_atlas_command(commands)
+    _add_demo(commands)
+    _add_view(commands)
+    add_areas_command(commands)
+    add_explain_command(commands)
+    add_outline_command(commands)
+    add_site_command(commands, tuple(READINGS) if wanted in (None, "site") else ())
+    add_signing_commands(commands)
+    add_compare_command(commands)
+    add_ledger_commands(commands)
+    add_lint_command(commands)
+    _add_installed(commands, wanted)
+    return parser
+
+
+def _add_release(commands: Any) -> None:
     text = "tune on reference data, release private paths, write the bundle, print the receipt"
     usage = "%(prog)s --data FILE --threshold NUMBER --out DIR [OPTION ...]"
     release = commands.add_parser("release", help=text, description=text, usage=usage)
@@ -223,13 +240,18 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     add_sign_option(release)
     shorten_help(release)
     release.set_defaults(run=run_release, released={})
-    add_atlas_command(commands)
+
+
+def _add_demo(commands: Any) -> None:
     text = "the same on house sales that ship with the program"
     demo = commands.add_parser("demo", help=text, description=text)
     demo.add_argument("--out", metavar="DIR", required=True, help="new folder for the bundle and its ledger")
     demo.add_argument("--epsilon", type=float, default=1.0, help="privacy budget (default 1)")
     demo.add_argument("--ledger", metavar="URL|FILE", help="ledger database (default: inside DIR)")
     demo.set_defaults(run=run_demo)
+
+
+def _add_view(commands: Any) -> None:
     text = "describe a bundle without any private data"
     view = commands.add_parser("view", help=text, description=text)
     view.add_argument("bundle", metavar="BUNDLE", help="folder or zip of a bundle")
@@ -255,22 +277,18 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     view.add_argument("--out", metavar="FILE", help="new file for these densities, .csv or .geojson")
     add_signers_option(view)
     view.set_defaults(run=run_view)
-    add_areas_command(commands)
-    add_explain_command(commands)
-    add_outline_command(commands)
-    add_site_command(commands, tuple(READINGS) if wanted in (None, "site") else ())
-    add_signing_commands(commands)
-    add_compare_command(commands)
-    add_ledger_commands(commands)
-    add_lint_command(commands)
-    known: Registry[Any] = Registry("hexcursion.commands", dict(commands.choices), Callable, "")
-    if wanted not in known.own:
-        added = [name for name in known if name not in known.own]
-        for name in [wanted] if wanted in added else added:
-            known.use(name, lambda add: add(commands))
-            if name not in commands.choices or commands.choices[name].get_default("run") is None:
-                raise known.refusal(name, "adds no command of that name with a function `run`")
-    return parser
+
+
+def _add_installed(commands: Any, wanted: str | None) -> None:
+    """Add the commands of installed packages, or of those the wanted one alone."""
+    registry: Registry[Any] = Registry("hexcursion.commands", dict(commands.choices), Callable, "")
+    if wanted in registry.own:
+        return
+    installed = [name for name in registry if name not in registry.own]
+    for name in [wanted] if wanted in installed else installed:
+        registry.use(name, lambda add: add(commands))
+        if name not in commands.choices or commands.choices[name].get_default("run") is None:
+            raise registry.refusal(name, "adds no command of that name with a function `run`")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

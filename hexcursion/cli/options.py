@@ -7,6 +7,7 @@ import argparse
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from data_loaders import profiles
@@ -107,16 +108,7 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
     for item in catalogue().values():
         if not (flags := flags_of(item)):
             continue
-        more: dict[str, Any] = {"metavar": item.setting.metavar or value_words(item)}
-        if item.kind == "switch":
-            more = {"action": argparse.BooleanOptionalAction}
-        elif item.name in BY_COLUMN:
-            more["nargs"] = "+"
-        elif item.many:
-            more["nargs"] = item.length or "+"
-            # Several at once, or the option several times
-            if item.kind == "pairs" or not item.length:
-                more["action"] = "extend"
+        more = _form_of(item)
         default = default_words(item)
         text = help_words(item) + (f" Default: {default}." if default else "")
         text = argparse.SUPPRESS if is_copy(item) else text.replace("%", "%%")
@@ -129,6 +121,26 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         groups[item.group].add_argument(
             f"--{item.key}", dest=item.key, default=None, help=help_words(item), **kind
         )
+    _add_further_options(groups)
+
+
+def _form_of(item: Field) -> dict[str, Any]:
+    """How argparse reads the option of a setting."""
+    if item.kind == "switch":
+        return {"action": argparse.BooleanOptionalAction}
+    form: dict[str, Any] = {"metavar": item.setting.metavar or value_words(item)}
+    if item.name in BY_COLUMN:
+        form["nargs"] = "+"
+    elif item.many:
+        form["nargs"] = item.length or "+"
+        # Several at once, or the option several times
+        if item.kind == "pairs" or not item.length:
+            form["action"] = "extend"
+    return form
+
+
+def _add_further_options(groups: Mapping[Any, Any]) -> None:
+    """Options that stand for several settings, or for none."""
     groups["set"].add_argument(
         "--derived",
         nargs="+",
