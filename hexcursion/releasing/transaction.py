@@ -23,7 +23,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Ready, Released, draw_release
 from geo import geometry_dict
 from hexcursion.bundle.statement.designs import values_of
-from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
+from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, ReceiptFacts, build_receipt
 from hexcursion.bundle.workplace import rehearse_writing
 from hexcursion.bundle.write import bundle_contents, targets
 from hexcursion.errors import WorkflowError
@@ -304,25 +304,27 @@ def _receipt(
     standing = None if project.settings.budget is not None else preview.budget
     budget = _first_budget(project, preview) if standing is None else standing.epsilon
     lines = build_receipt(
-        privacy,
-        choice.design,
-        choice.response,
-        choice.tuning,
-        cells=project.domain.size,
-        resolution=project.domain.resolution,
-        domain_origin=project.domain.origin,
-        value_unit=_unit(project),
-        ledger=BudgetLine(
-            preview.before,
-            preview.after,
-            budget,
-            None if preview.delta == privacy.delta else preview.delta,
-            _differing(preview, privacy),
-        ),
-        prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
-        generated=project.generated,
-        relation=project.settings.relation,
-        protects=protects(project),
+        ReceiptFacts(
+            privacy,
+            choice.design,
+            choice.response,
+            choice.tuning,
+            cells=project.domain.size,
+            resolution=project.domain.resolution,
+            domain_origin=project.domain.origin,
+            value_unit=_unit(project),
+            ledger=BudgetLine(
+                preview.before,
+                preview.after,
+                budget,
+                None if preview.delta == privacy.delta else preview.delta,
+                _differing(preview, privacy),
+            ),
+            prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
+            generated=project.generated,
+            relation=project.settings.relation,
+            protects=protects(project),
+        )
     )
     relative, covariates = project.relative, _read_covariates(project, choice)
     if covariates is not None:

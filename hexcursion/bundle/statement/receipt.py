@@ -4,7 +4,7 @@ marked."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,75 +67,106 @@ class BudgetLine:
         return None if self.budget is None else max(0.0, self.budget - self.after)
 
 
-def build_receipt(
-    privacy: PrivacyFacts, design: Design, response: ResponseScale, tuning: Tuning, *, cells: int,
-    resolution: int, domain_origin: str, value_unit: str = "", ledger: BudgetLine | None = None,
-    prior_mean_origin: str | None = None, generated: bool = False, simulation: bool = False,
-    relation: Relation = "replace-one", protects: Protects = "values and places",
-) -> tuple[ReceiptLine, ...]:  # fmt: skip
-    """Receipt lines from public facts only: the unit first, then the fixed choices, then the
-    cost."""
-    owner = owner_block(privacy)
-    one = privacy.unit_word if owner is None else owner["word"]
-    values = values_of(design)
-    clip = _clip(response, value_unit) if values else "none: records that are counted have no values"
-    protected = promises.protected_text(
-        privacy.unit, privacy.unit_word, privacy.n, protects, relation, values=values, owner=owner
-    )
-    filled = domain_origin or "their origin is not stated"
-    origin = response.origin or "its origin is not stated"
-    lines = [
-        ReceiptLine("Unit of protection", protected),
-        _records_line(privacy, relation),
-        *_places_lines(protects),
-        ReceiptLine(
-            "Domain",
-            f"{cells:,} H3 cells of resolution {resolution}: {filled.rstrip('.')}.",
-            not domain_origin,
-        ),
-        ReceiptLine("Centre", f"{_centre(response, value_unit)}; {origin}.", not response.origin),
-        ReceiptLine("Clip bound", f"{clip}; {origin}.", not response.origin),
-    ]
-    if prior_mean_origin is not None:
-        lines.append(ReceiptLine("Prior mean", f"Public: {prior_mean_origin}."))
-    lines += [
-        ReceiptLine("Tuning", _tuning(tuning), not tuning.accounted),
-        *(ReceiptLine(topic, text) for topic, text in questions.receipt_lines(design)),
-        ReceiptLine(
-            "Bound",
-            f"{privacy.bound}: {privacy.bound_source}, {'proved' if privacy.proved else 'NOT proved'}.",
-            not privacy.proved,
-        ),
-        ReceiptLine("Computer", _computer(design, privacy)),
-        ReceiptLine(
-            "This release", f"epsilon {upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}."
-        ),
-        _delta_line(privacy),
-        *_ledger_lines(ledger),
-        ReceiptLine(
-            "In words",
-            promises.epsilon_sentence(
-                privacy.epsilon,
-                privacy.delta,
-                privacy.unit_word,
-                relation,
-                privacy.n,
-                chance=_surest(privacy, relation),
-                owner=owner,
-            ),
-            privacy.epsilon > LARGE_EPSILON,
-        ),
-        *(
-            ReceiptLine("Group", promises.group_sentence(q, epsilon, delta, one))
-            for q, epsilon, delta in privacy.group
-        ),
-        *_owner_lines(privacy, owner),
-    ]
-    if generated:
+@dataclass(frozen=True)
+class ReceiptFacts:
+    """The public facts that a receipt is made of."""
+
+    privacy: PrivacyFacts
+    design: Design
+    response: ResponseScale
+    tuning: Tuning
+    cells: int  # hexagons of the domain
+    resolution: int
+    domain_origin: str  # "" where it is not stated
+    value_unit: str = ""
+    ledger: BudgetLine | None = None
+    prior_mean_origin: str | None = None
+    generated: bool = False
+    simulation: bool = False
+    relation: Relation = "replace-one"
+    protects: Protects = "values and places"
+
+    @property
+    def owner(self) -> dict[str, Any] | None:
+        """The statement's block on owners; None where a column names none."""
+        return owner_block(self.privacy)
+
+    @property
+    def values(self) -> int:
+        """How many values a record has: 0 where records are only counted."""
+        return values_of(self.design)
+
+
+def build_receipt(facts: ReceiptFacts) -> tuple[ReceiptLine, ...]:
+    """Return the receipt's lines: the unit first, then the fixed choices, then the cost."""
+    lines = [*_choice_lines(facts), *_cost_lines(facts)]
+    if facts.generated:
         lines.append(ReceiptLine("Data", "Generated demo data: no real person is described."))
-    if simulation:
+    if facts.simulation:
         lines.append(ReceiptLine("Randomness", "Simulation with a fixed seed: not a private release.", True))
     return tuple(lines)
+
+
+def _choice_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
+    """What is protected, and every choice that was made before the draw."""
+    privacy, response, origin = facts.privacy, facts.response, facts.response.origin
+    yield ReceiptLine(
+        "Unit of protection",
+        promises.protected_text(
+            privacy.unit,
+            privacy.unit_word,
+            privacy.n,
+            facts.protects,
+            facts.relation,
+            values=facts.values,
+            owner=facts.owner,
+        ),
+    )
+    yield _records_line(privacy, facts.relation)
+    yield from _places_lines(facts.protects)
+    filled = facts.domain_origin or "their origin is not stated"
+    yield ReceiptLine(
+        "Domain",
+        f"{facts.cells:,} H3 cells of resolution {facts.resolution}: {filled.rstrip('.')}.",
+        not facts.domain_origin,
+    )
+    clip = "none: records that are counted have no values"
+    if facts.values:
+        clip = _clip(response, facts.value_unit)
+    stated = origin or "its origin is not stated"
+    yield ReceiptLine("Centre", f"{_centre(response, facts.value_unit)}; {stated}.", not origin)
+    yield ReceiptLine("Clip bound", f"{clip}; {stated}.", not origin)
+    if facts.prior_mean_origin is not None:
+        yield ReceiptLine("Prior mean", f"Public: {facts.prior_mean_origin}.")
+    yield ReceiptLine("Tuning", _tuning(facts.tuning), not facts.tuning.accounted)
+    for topic, text in questions.receipt_lines(facts.design):
+        yield ReceiptLine(topic, text)
+
+
+def _cost_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
+    """What the release costs, by which proof, and what that means for one record and for several."""
+    privacy, owner = facts.privacy, facts.owner
+    proof = "proved" if privacy.proved else "NOT proved"
+    yield ReceiptLine("Bound", f"{privacy.bound}: {privacy.bound_source}, {proof}.", not privacy.proved)
+    yield ReceiptLine("Computer", _computer(facts.design, privacy))
+    cost = f"epsilon {upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}."
+    yield ReceiptLine("This release", cost)
+    yield _delta_line(privacy)
+    yield from _ledger_lines(facts.ledger)
+    sentence = promises.epsilon_sentence(
+        privacy.epsilon,
+        privacy.delta,
+        privacy.unit_word,
+        facts.relation,
+        privacy.n,
+        chance=_surest(privacy, facts.relation),
+        owner=owner,
+    )
+    yield ReceiptLine("In words", sentence, privacy.epsilon > LARGE_EPSILON)
+    word = privacy.unit_word if owner is None else owner["word"]
+    for q, epsilon, delta in privacy.group:
+        yield ReceiptLine("Group", promises.group_sentence(q, epsilon, delta, word))
+    yield from _owner_lines(privacy, owner)
 
 
 def _owner_lines(privacy: PrivacyFacts, owner: Mapping[str, Any] | None) -> tuple[ReceiptLine, ...]:

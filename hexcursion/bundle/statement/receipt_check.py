@@ -19,7 +19,7 @@ from dpgp_core.accounting.rdp import ORDERS
 from hexcursion import promises, words
 from hexcursion.bundle.statement.designs import design_from, values_of
 from hexcursion.bundle.statement.guarantee import SLACK, stated_cost, stated_owner
-from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
+from hexcursion.bundle.statement.receipt import AT_EDGE, ReceiptFacts, build_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
@@ -239,18 +239,20 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         cost=replace(cost, distance=guarantee["cost"]["distance"]),
     )
     lines = build_receipt(
-        privacy,
-        design_from(statement["design"]),
-        ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"]),
-        Tuning(tuning["kind"], tuning["detail"]),
-        cells=subject["domain"]["cells"],
-        resolution=subject["domain"]["resolution"],
-        domain_origin=subject["domain"]["origin"],
-        value_unit=subject["unit"],
-        generated=release["generated"],
-        simulation=release["simulation"],
-        relation=guarantee["relation"],
-        protects=guarantee["protects"],
+        ReceiptFacts(
+            privacy,
+            design_from(statement["design"]),
+            ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"]),
+            Tuning(tuning["kind"], tuning["detail"]),
+            cells=subject["domain"]["cells"],
+            resolution=subject["domain"]["resolution"],
+            domain_origin=subject["domain"]["origin"],
+            value_unit=subject["unit"],
+            generated=release["generated"],
+            simulation=release["simulation"],
+            relation=guarantee["relation"],
+            protects=guarantee["protects"],
+        )
     )
     if not statement["ledger"]["entry"]:
         return lines

@@ -13,7 +13,7 @@ from dpgp_core.accounting.rdp import ORDERS, epsilon_from_rdp, group_privacy
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.priors.lattice import smooth
 from geo import Domain, domain_from_bbox, geometry_dict
-from hexcursion.bundle.statement.receipt import BudgetLine, _ledger_lines, build_receipt
+from hexcursion.bundle.statement.receipt import BudgetLine, ReceiptFacts, _ledger_lines, build_receipt
 from hexcursion.bundle.statement.receipt_check import receipt_following
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
@@ -96,20 +96,22 @@ def make_release(domain: Domain, paths: int = 12, **changes: Any) -> Release:
 def receipt_of(release: Release) -> tuple[ReceiptLine, ...]:
     """The receipt that follows from a release, as the transaction writes it."""
     receipt = build_receipt(
-        release.privacy,
-        release.design,
-        release.response,
-        release.tuning,
-        cells=len(release.cells),
-        resolution=release.resolution,
-        domain_origin=release.domain_origin,
-        value_unit=release.value_unit,
-        ledger=BudgetLine(0.0, release.privacy.epsilon, 4.0),
-        prior_mean_origin=None if release.prior_mean is None else "2017 map",
-        generated=release.generated,
-        simulation=release.simulation,
-        relation=release.relation,
-        protects=release.protects,
+        ReceiptFacts(
+            release.privacy,
+            release.design,
+            release.response,
+            release.tuning,
+            cells=len(release.cells),
+            resolution=release.resolution,
+            domain_origin=release.domain_origin,
+            value_unit=release.value_unit,
+            ledger=BudgetLine(0.0, release.privacy.epsilon, 4.0),
+            prior_mean_origin=None if release.prior_mean is None else "2017 map",
+            generated=release.generated,
+            simulation=release.simulation,
+            relation=release.relation,
+            protects=release.protects,
+        )
     )
     if release.relative is not None:
         receipt = (*receipt, ReceiptLine("Question", release.relative.sentence))

@@ -12,7 +12,7 @@ import pytest
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
-from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
+from hexcursion.bundle.statement.receipt import BudgetLine, ReceiptFacts, build_receipt
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
@@ -37,7 +37,7 @@ def receipt(hamlet_tuned: Tuned, privacy: PrivacyFacts, **changes: object) -> di
         "domain_origin": "a public box",
         **changes,
     }
-    return {line.topic: line for line in build_receipt(privacy, **facts)}  # type: ignore[arg-type]
+    return {line.topic: line for line in build_receipt(ReceiptFacts(privacy, **facts))}  # type: ignore[arg-type]
 
 
 def test_a_receipt_has_these_lines_and_marks_none_where_nothing_is_missing(hamlet_tuned: Tuned) -> None:

@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.numbers import significant, upper
 from hexcursion import promises, words
-from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
+from hexcursion.bundle.statement.receipt import BudgetLine, ReceiptFacts, build_receipt
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import ReceiptLine, Tuning
 from tests.hexcursion.bundle.bundle_samples import RESPONSE, guarded
@@ -40,7 +40,7 @@ def receipt(**changes: Any) -> dict[str, ReceiptLine]:
         "value_unit": "pounds",
         "ledger": BudgetLine(1.0, 2.25, 4.0),
     } | changes
-    return {line.topic: line for line in build_receipt(**given)}
+    return {line.topic: line for line in build_receipt(ReceiptFacts(**given))}
 
 
 def test_every_part_has_its_line() -> None:
