@@ -86,8 +86,9 @@ def load_atlas(
     inside = cell >= 0
     if not inside.any():
         raise WorkflowError("All records lie outside the domain: check the area and the coordinate system.")
-    for name, column in zip(settings.names, value[inside].T, strict=True):
-        refuse_column(name, column)
+    for name, column in zip(settings.names, value.T, strict=True):
+        refuse_numbering(name, column)
+        refuse_idle(name, column[inside])
     if not settings.choices.gaps:
         _refuse_gaps(settings, value[inside])
     likelihood = None if sure is None else float(sure[inside].mean())
@@ -153,7 +154,10 @@ def _read(settings: ReleaseSettings, tables: Mapping[str, HeldTable]) -> tuple[O
                 settings.data, settings.value_unit, settings.owner, tables.get(settings.data.path)
             )
     except DataError as error:
-        raise WorkflowError(f"The column {settings.data.value!r} cannot be read: {error}") from error
+        raise WorkflowError(
+            f"The column {settings.data.value!r} cannot be read: {str(error).rstrip('.')}. Leave it out, or "
+            "mend the table."
+        ) from error
 
 
 def _project_of(
@@ -229,8 +233,8 @@ def _first_of_equal(records: Observations, value: Floats) -> NDArray[np.int64]:
     return np.sort(np.concatenate([np.flatnonzero(named), unnamed]))
 
 
-def refuse_column(name: str, value: Floats) -> None:
-    """Raise `WorkflowError` for a column (n,) without values in the area, with one, or that numbers rows."""
+def refuse_idle(name: str, value: Floats) -> None:
+    """Raise `WorkflowError` for a column (n,) that has no value in the area, or one value only."""
     there = value[~np.isnan(value)]
     if there.size == 0:
         raise WorkflowError(f"The column {name!r} has no value in the area: leave it out.")
@@ -238,6 +242,11 @@ def refuse_column(name: str, value: Floats) -> None:
         raise WorkflowError(
             f"The column {name!r} has the same value in every row, so its map needs no release: leave it out."
         )
+
+
+def refuse_numbering(name: str, value: Floats) -> None:
+    """Raise `WorkflowError` for a column (m,) that numbers the rows, in the area and outside."""
+    there = value[~np.isnan(value)]
     distinct = np.unique(there)
     whole = bool(np.all(distinct == np.rint(distinct)))
     if whole and LEAST_NUMBERED <= there.size == distinct.size == distinct[-1] - distinct[0] + 1:

@@ -16,7 +16,7 @@ from hexcursion.ledger import Ledger
 from hexcursion.project.atlas import AtlasProject
 from hexcursion.record import AtlasRelease, ReceiptLine
 from hexcursion.releasing.release_guard import LowAgreement, objections, stop_or_state
-from hexcursion.releasing.transaction import Plan, charge_of, priced, receipt_of, release_of
+from hexcursion.releasing.transaction import Plan, charge_of, now, priced, receipt_of, release_of
 from hexcursion.search.atlas import AtlasChoice
 from hexcursion.search.choice import Choice
 from hexcursion.words import listed
@@ -41,12 +41,13 @@ class AtlasPlan(Plan):
 
     def released(self, release_id: str, drawn: Any, seal: str, *, trial: bool = False) -> AtlasRelease:
         """All layers of one draw, each as a release of its column, and all of one moment."""
-        layers = [
-            release_of(plan, release_id, layer, None, seal)
+        created = now()
+        layers = tuple(
+            release_of(plan, release_id, created, layer, None, seal)
             for plan, layer in zip(self.layers, drawn.layers, strict=True)
-        ]
+        )
         return AtlasRelease(
-            tuple(replace(layer, created=layers[0].created) for layer in layers),
+            layers,
             self.names,
             self.title,
             () if self.atlas is None else self.atlas.settings.derived,

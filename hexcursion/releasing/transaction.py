@@ -70,7 +70,7 @@ class Plan:
         """The release of the draw `drawn`; a `trial` as for `read_release`."""
         assert self.records is not None
         reading = read_release(self.choice.design, self.facts, self.records, drawn, trial=trial)
-        return release_of(self, release_id, drawn, reading, seal)
+        return release_of(self, release_id, now(), drawn, reading, seal)
 
     def again(self, ledger: Ledger) -> Plan:
         """The same plan against the present state of the ledger."""
@@ -266,8 +266,13 @@ def named_budget(plan: Plan) -> Budget | None:
     return Budget(_first_budget(plan.project, plan.preview), plan.project.delta)
 
 
+def now() -> str:
+    """The date and time of a release, as its statement says them."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def release_of(
-    plan: Plan, release_id: str, released: Released, reading: Reading | None, seal: str
+    plan: Plan, release_id: str, created: str, released: Released, reading: Reading | None, seal: str
 ) -> Release:
     """The release of one drawn column, with all facts that its bundle states."""
     project, choice = plan.project, plan.choice
@@ -278,7 +283,7 @@ def release_of(
     field = shifted if read is None else read
     level = float(choice.response.forward(settings.threshold))
     return Release(
-        release_id=release_id, created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        release_id=release_id, created=created,
         title=_title(project), cells=tuple(project.domain.cells), resolution=project.domain.resolution,
         region=geometry_dict(project.domain.region), response=choice.response, value_name=project.value_name,
         value_unit=_unit(project), threshold=settings.threshold, direction=settings.direction,

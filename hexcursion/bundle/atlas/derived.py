@@ -22,10 +22,6 @@ from hexcursion.words import listed, quantity, side_words
 Floats = NDArray[np.float64]
 Layers = Mapping[str, Bundle]
 NODES = 64  # of a normal law: chances are exact to four digits for fields that are not known to a point
-TOGETHER = (
-    "The columns of this atlas were read together, so that their errors are not independent: derive layers "
-    "from columns that are read apart (reading = apart)."
-)
 SIGNS = {"ratio": "/", "difference": "-", "sum": "+"}
 
 
@@ -39,7 +35,10 @@ def chance_of(layers: Layers, derived: Derived) -> Floats:
     """
     parts = [_part(layers, name) for name in derived.of]
     if any(read_together(part.statement) for part in parts):
-        raise BundleError(TOGETHER)
+        raise BundleError(
+            "The columns of this atlas were read together, so that their errors are not independent: derive "
+            "layers from columns that are read apart (reading = apart)."
+        )
     if derived.kind == "both":
         return np.asarray(np.prod([part.published.chance for part in parts], axis=0))
     if derived.kind == "any":
