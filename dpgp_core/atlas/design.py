@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SpectralStatisticsDesign, fixed_design
 from dpgp_core.spectral.ball import Ball
+from dpgp_core.spectral.public_field import CLIP as CLIP_ABOUT_MAP
 
 Columns = Literal["likelier", "apart"]
 """How the columns of an atlas are read: by themselves or beside each other, whichever the released sums make
@@ -40,9 +41,9 @@ class AtlasDesign(SpectralStatisticsDesign):
         Ball(self.columns, self.radius, self.presence)
         if self.law != "amount":
             raise DesignError("an atlas is of amounts: release answers and counted records one by one.")
-        if self.drift:
-            raise DesignError("an atlas starts from no published map: leave out the public reference.")
         self.refuse_unless_among("reading", get_args(Columns))
+        if self.drift and self.reading != "apart":
+            raise DesignError("columns that start from published maps are read apart: set reading to apart.")
         if self.presence and self.reading != "apart":
             raise DesignError("columns whose presence is summed are read apart: set reading to apart.")
         if self.first:
@@ -53,17 +54,23 @@ class AtlasDesign(SpectralStatisticsDesign):
         return Ball(self.columns, self.radius, self.presence)
 
 
-def atlas_design(spacing: float, columns: int, records: int, presence: bool = False) -> AtlasDesign:
+def atlas_design(
+    spacing: float, columns: int, records: int, presence: bool = False, drift: bool = False
+) -> AtlasDesign:
     """Return the design for several columns of which nothing is known, its noise still open.
 
     `spacing` of the cells is in metres; `records` is their public number, or a guess. A response is the value
-    less its public centre, in units of CLIP public deviations.
+    less its public centre, in units of CLIP public deviations; with `drift` it is the value less the
+    published map of its column, in units of that field's `bound`.
     """
     one = fixed_design(spacing)
-    radius = (SHORT if records < MANY else LONG) * math.sqrt(columns) / CLIP
-    spread = 1.0 / (CLIP * math.hypot(1.0, FIXED_RIDGE))
+    wide = CLIP_ABOUT_MAP if drift else CLIP
+    radius = min((SHORT if records < MANY else LONG) / wide, 1.0) * math.sqrt(columns)
+    spread = 1.0 / (wide * math.hypot(1.0, FIXED_RIDGE))
+    if columns == 1:
+        radius = 1.0
     return AtlasDesign(
         one.strategy, one.prior, one.lengthscale, one.signal, one.middle, spread, one.amplitude, one.ridge,
-        one.mu, common=one.common, cutoff_from=one.cutoff_from, paths=one.paths, columns=columns,
-        radius=1.0 if columns == 1 else min(radius, math.sqrt(columns)), presence=presence,
+        one.mu, common=0.0 if drift else one.common, cutoff_from=one.cutoff_from, drift=drift,
+        paths=one.paths, columns=columns, radius=radius, presence=presence,
     )  # fmt: skip

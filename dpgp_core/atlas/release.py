@@ -15,7 +15,7 @@ from dpgp_core.atlas.design import AtlasDesign, Columns, atlas_design
 from dpgp_core.atlas.together import together
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.excursion import RANGE_DRAWS
-from dpgp_core.mechanisms.beliefs import each_belief, read_sums, unseen_by
+from dpgp_core.mechanisms.beliefs import drifted_again, each_belief, read_drifted, read_sums, unseen_by
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_release import known_counts, prepared_plan, public_counts_of
@@ -24,6 +24,7 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.sums import (
     ExactNoise,
     GridRecords,
@@ -53,6 +54,7 @@ class PreparedAtlas:
     plan: PreparedPlan
     records: GridRecords  # private
     known: PublicCounts
+    fields: tuple[PublicField, ...] = ()  # the published map of each column, if the release starts from them
 
     def released(self, source: RoundedNoise) -> SpectralSums:
         """What leaves the curator's hands, once."""
@@ -63,9 +65,20 @@ class PreparedAtlas:
         """One release of all layers; every call draws anew."""
         released, count = self.released(ExactNoise(entropy)), self.design.columns
         layers = [released] if released.sums.ndim == 1 else [released.layer(each) for each in range(count)]
-        found = _read_layers(self.design, self.plan, layers, self.known, self.design.paths, entropy)
-        kept = (KeptSums.of(layer, self.plan.features, self.known.cells) for layer in layers)
-        return Atlas(tuple(replace(read, sums=sums) for read, sums in zip(found, kept, strict=True)))
+        found = self._drifted(layers, entropy) if self.fields else self._read(layers, entropy)
+        fields = self.fields or (None,) * count
+        made = []
+        for read, layer, field in zip(found, layers, fields, strict=True):
+            kept = KeptSums.of(layer, self.plan.features, self.known.cells, field)
+            made.append(replace(read, sums=kept))
+        return Atlas(tuple(made))
+
+    def _read(self, layers: Sequence[SpectralSums], entropy: Entropy) -> Iterator[Released]:
+        return _read_layers(self.design, self.plan, layers, self.known, self.design.paths, entropy)
+
+    def _drifted(self, layers: Sequence[SpectralSums], entropy: Entropy) -> Iterator[Released]:
+        for layer, field in zip(layers, self.fields, strict=True):
+            yield read_drifted(self.plan, layer, self.known, field, self.design.paths, entropy)
 
 
 def _read_layers(
@@ -115,10 +128,19 @@ def read_atlas_again(
     if not design.presence and any(not np.array_equal(each, shared[0]) for each in shared):
         raise InvalidValue("layers of one atlas share their counts, and these do not.")
     known, entropy = public_counts_of(facts, kept[0]), SimulationEntropy(0)
+    if design.drift:
+        pairs = zip(layers, kept, strict=True)
+        return tuple(drifted_again(made, layer, known, each.field) for layer, each in pairs)
     return tuple(_read_layers(design, made, layers, known, 0, entropy, RANGE_DRAWS))
 
 
-def prepare_atlas(design: AtlasDesign, facts: PublicFacts, cells: Any, responses: Any) -> PreparedAtlas:
+def prepare_atlas(
+    design: AtlasDesign,
+    facts: PublicFacts,
+    cells: Any,
+    responses: Any,
+    fields: Sequence[PublicField] = (),
+) -> PreparedAtlas:
     """Do everything before the draw that can fail, and return what `draw_release` draws once.
 
     Parameters
@@ -127,6 +149,9 @@ def prepare_atlas(design: AtlasDesign, facts: PublicFacts, cells: Any, responses
         Calibrated for the budget.
     facts : PublicFacts
         What is public, without a public field.
+    fields : sequence of k PublicField, optional
+        The published map of each column in its response units, for a design with drift; responses are then
+        less these maps.
     cells : (n,) array_like of int
         The cell of each record: PRIVATE.
     responses : (n, k) array_like
@@ -138,8 +163,8 @@ def prepare_atlas(design: AtlasDesign, facts: PublicFacts, cells: Any, responses
         For records that cannot be released by this design.
     """
     values = np.asarray(responses, dtype=np.float64)
-    if facts.field is not None:
-        raise InvalidValue("an atlas starts from no published map: leave out the public reference.")
+    if facts.field is not None or len(fields) != (design.columns if design.drift else 0):
+        raise InvalidValue("an atlas starts from a published map of each of its columns, or from none.")
     if not design.presence and np.any(np.isnan(values)):
         raise InvalidValue("some values are missing: count the records that have each column (`presence`).")
     if design.presence and facts.neighbours == "values-only":
@@ -151,7 +176,8 @@ def prepare_atlas(design: AtlasDesign, facts: PublicFacts, cells: Any, responses
         raise InvalidValue("a record lies outside the domain.")
     if np.any(np.isnan(values).all(axis=0)):
         raise InvalidValue("a column has no value at all: leave it out.")
-    return PreparedAtlas(design, prepared_plan(design, facts), exact, known_counts(facts, exact))
+    mapped = tuple(replace(field, ball=design.ball) for field in fields)
+    return PreparedAtlas(design, prepared_plan(design, facts), exact, known_counts(facts, exact), mapped)
 
 
 def calibrated(design: AtlasDesign, facts: PublicFacts, budget: Budget) -> AtlasDesign:

@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.base import Reading, mixed, shares
+from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing import Released
@@ -19,10 +21,11 @@ from dpgp_core.spectral.looks import Look, counts_of_looks, read_looks
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, check_model
 from dpgp_core.spectral.prior import REACH, ClippedPrior, unclipped
+from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.rates import RateReading, check_rates, read_rates
 from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.shared import SharedReadings
-from dpgp_core.spectral.sums import SpectralSums
+from dpgp_core.spectral.sums import KeptField, SpectralSums
 
 Unseen = Callable[[ClippedPrior], float]
 """Deviation of the part of the records' mean that clipping hides under a belief, clipped response
@@ -117,6 +120,49 @@ def read_sums(
         field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check,
         map_draws=np.concatenate(of_maps) if of_maps else None, map_mean=map_mean if own else None,
     )  # fmt: skip
+
+
+LEAST_DRAWS = 50  # draws of the map without privacy, for its mean and deviation
+
+
+def read_drifted(
+    plan: Prepared,
+    released: SpectralSums,
+    known: PublicCounts,
+    field: PublicField,
+    paths: int,
+    entropy: Entropy,
+) -> Released:
+    """The field less the public map given one release that starts from it: free."""
+    reader = DriftReader.of(plan, known, released.counts, field).at(released.sums)
+    read = reader.read(released.sums, max(paths, LEAST_DRAWS), entropy)
+    return Released(
+        read.field.draws[:paths],
+        read.field.mean,
+        read.field.sd,
+        released.parts,
+        read.map_sd,
+        map_mean=read.map_mean,
+        records=plan.places(known, released.counts, reader.counts),
+        model_check=reader.check(released.sums),
+    )
+
+
+def drifted_again(
+    plan: Prepared, released: SpectralSums, known: PublicCounts, kept: KeptField | None
+) -> Released:
+    """Mean, deviation and check of the same from the stored numbers of the public field, without paths.
+
+    Raises InvalidValue if these are missing, or are not those of the plan's domain and law.
+    """
+    if kept is None:
+        raise InvalidValue("the public records that this release starts from are not kept with its sums.")
+    if plan.plan.field.law == "yes-no" and kept.scatter != 1.0:
+        raise InvalidValue("answers scatter by 1, and the public ones kept with the sums do not.")
+    field = replace(kept.at(plan.nodes, plan.columns), ball=plan.plan.field.ball)
+    reader = DriftReader.of(plan, known, released.counts, field).at(released.sums)
+    mean, sd = reader.stated(released.sums)
+    return Released(np.empty((0, mean.size)), mean, sd, model_check=reader.check(released.sums))
 
 
 def _map_mean(belief: RateReading, reading: Reading) -> Floats:

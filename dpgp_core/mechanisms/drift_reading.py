@@ -17,6 +17,7 @@ from dpgp_core.linalg import Floats, Ints, cholesky, coloured
 from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
+from dpgp_core.spectral.ball import ONE_COLUMN
 from dpgp_core.spectral.counts import CHANCE, NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, Change, ModelCheck, chance_unchanged, compared
@@ -241,7 +242,10 @@ class DriftReader:
         was, _ = share_of_yes(field.at_nodes, np.sqrt(field.before(TRUSTS[0], 0.0)))
         for belief in likely_beliefs:
             mean, deviation = belief.mean(left), belief.deviation
-            if self.law is None:
+            if field.ball != ONE_COLUMN:  # no formula inverts the cut of one node's mean to a ball
+                level = belief.unclipped(left, np.empty((0, share.size)))[1]
+                steep = np.asarray(1.0 / belief.slope)
+            elif self.law is None:
                 # Invert the clipping; the derivative of the inverse stretches the error.
                 level, steep = before_cut(belief.slope * mean, np.hypot(field.scatters, deviation))
             else:

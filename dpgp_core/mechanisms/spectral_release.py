@@ -15,8 +15,7 @@ from dpgp_core.excursion import RANGE_DRAWS
 from dpgp_core.features.eigen import FolderStore
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.base import Reading, mixed
-from dpgp_core.mechanisms.beliefs import belief_weights, read_sums, unseen_by
-from dpgp_core.mechanisms.drift_reading import DriftReader
+from dpgp_core.mechanisms.beliefs import belief_weights, drifted_again, read_drifted, read_sums, unseen_by
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
@@ -182,14 +181,7 @@ def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptS
     if released.noise != plan.noise:
         raise InvalidValue("the noise of these sums is not that of their design.")
     if design.drift:
-        if kept.field is None:
-            raise InvalidValue("the public records that this release starts from are not kept with its sums.")
-        if design.law == "yes-no" and kept.field.scatter != 1.0:
-            raise InvalidValue("answers scatter by 1, and the public ones kept with the sums do not.")
-        reader = DriftReader.of(plan, public, released.counts, kept.field.at(plan.nodes, plan.columns))
-        reader = reader.at(released.sums)
-        mean, sd = reader.stated(released.sums)
-        return Released(np.empty((0, mean.size)), mean, sd, model_check=reader.check(released.sums))
+        return drifted_again(plan, released, public, kept.field)
     second = second_again(design, plan, released, public, kept)
     read_by, entropy = partial(unseen_by, design), SimulationEntropy(0)
     reading = read_sums(plan, released, public, read_by, 0, entropy, second, maps=RANGE_DRAWS)
@@ -306,7 +298,6 @@ def _maps(design: SpectralStatisticsDesign) -> int:
     return RANGE_DRAWS if design.paths > 1 else 0
 
 
-LEAST_DRAWS = 50  # draws of the map without privacy, for its mean and deviation
 NO_RECORDS = "a second look needs the response of every record, and these are means of hexagons."
 
 
@@ -329,20 +320,8 @@ class PreparedSums:
         (released,) = self.released(ExactNoise(entropy))
         stored = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
         if self.field is not None:
-            reader = DriftReader.of(self.plan, self.known, released.counts, self.field).at(released.sums)
-            read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
-            field, records = read.field, self.plan.places(self.known, released.counts, reader.counts)
-            return Released(
-                field.draws[: self.design.paths],
-                field.mean,
-                field.sd,
-                released.parts,
-                read.map_sd,
-                map_mean=read.map_mean,
-                records=records,
-                sums=stored,
-                model_check=reader.check(released.sums),
-            )
+            read = read_drifted(self.plan, released, self.known, self.field, self.design.paths, entropy)
+            return replace(read, sums=stored)
         read_by = partial(unseen_by, self.design)
         found_by = read_sums(
             self.plan, released, self.known, read_by, self.design.paths, entropy, maps=_maps(self.design)

@@ -14,6 +14,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
+from dpgp_core.spectral.ball import ONE_COLUMN, Ball
 from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, at_nodes, unclipped
 
 RANGES = (4.0, 8.0, 16.0, 32.0)  # of the exponential kernel, node spacings
@@ -69,6 +70,7 @@ class PublicField:
     columns: Floats | None = None  # (M, k) that explain a part of the field; None if they explain nothing
     covariates: float = 0.0  # share of the field's variance that columns explain, in equal parts
     local: Floats | float = 1.0  # (M,) scatter of records around each node relative to the usual one
+    ball: Ball = ONE_COLUMN  # to which the vectors of private records are cut; other columns vary alike
 
     @classmethod
     def of(cls, nodes: Nodes, cell: Ints, response: Floats, columns: Floats | None = None) -> PublicField:
@@ -264,7 +266,7 @@ class Seen:
             return trust * self.own + drift**2 * self.drifted + self.records, None, self.square
         # Clipping flattens the field to a slope below 1, which depends on its variance under this belief.
         deviation = float(np.sqrt(field.before(trust, drift).mean()))
-        prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation))
+        prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation, ball=field.ball))
         covariance = prior.slope**2 * (trust * self.own + drift**2 * self.drifted)
         covariance += prior.record_noise**2 * self.records
         return covariance, prior, prior.deviation**2
@@ -278,16 +280,14 @@ class Belief:
     clipped form is linear, `slope` times the field; the record noise includes the remainder.
     """
 
-    # drift, trust: the factors in C
-    drift: float
+    drift: float  # as `trust` a factor in C
     trust: float
     # the law of clipped responses for the mean variance of C; None for answers, whose law is in
     # `DriftReader.law`
     prior: ClippedPrior | None
     root: Floats  # (p, p) lower Cholesky factor of the released sums' covariance V
     before: Floats  # (M,) prior variance of the field at the nodes
-    # (M, p) the public map's covariance, and that of a drift, times the records and the features
-    links: tuple[Floats, Floats]
+    links: tuple[Floats, Floats]  # (M, p) covariance of map and of drift, times records and features
     square: float  # mean square of a response, the weight of errors of the counts
     odds: float = 1.0  # odds before the release, relative to the other beliefs
 
@@ -387,7 +387,7 @@ def evidence_of_means(shape: Floats, field: float, scatter: float, count: Floats
     covariance = field * shape
     covariance[np.diag_indices_from(covariance)] += scatter / count
     root = cholesky(covariance, "the covariance of the public records", "use other reference data")
-    # Restricted likelihood: integrating over the unknown mean adds log(information)/2 to the log determinant.
+    # Restricted likelihood: the integral over the unknown mean adds log(information)/2.
     ones, white = solve_lower(root, np.ones(mean.size)), solve_lower(root, mean)
     information = float(ones @ ones)
     left = white - ones * float(ones @ white) / information

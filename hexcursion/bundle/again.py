@@ -30,7 +30,8 @@ from hexcursion.bundle.statement.change import change_block, change_follows
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.bundle.statement.expected import map_block, map_follows
 from hexcursion.bundle.statement.guarantee import SLACK, check_noise, stated_owner
-from hexcursion.bundle.tables import StoredSums, rounded_field
+from hexcursion.bundle.sums import StoredSums
+from hexcursion.bundle.tables import rounded_field
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.load import build_lattice
 

@@ -29,7 +29,8 @@ from hexcursion.bundle.statement.change import check_change
 from hexcursion.bundle.statement.designs import todays_schema
 from hexcursion.bundle.statement.expected import check_told
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.bundle.tables import StoredSums, covariates_of, field_of, read_paths, sums_of
+from hexcursion.bundle.sums import StoredSums, sums_of
+from hexcursion.bundle.tables import covariates_of, field_of, read_paths
 from hexcursion.bundle.untrusted import BundleError, strict_json
 from hexcursion.project.response import ResponseScale
 

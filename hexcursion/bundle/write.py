@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from dpgp_core.releasing import PublicFacts
 from geo import GeoError, domain_from_cells
@@ -26,10 +25,11 @@ from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.page.papers import attribution_text, map_png, picture_html, readme_text
 from hexcursion.bundle.read import Bundle, bundle_from_contents, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts, statement_text
-from hexcursion.bundle.statement.change import change_block
+from hexcursion.bundle.statement.change import change_of
 from hexcursion.bundle.statement.designs import schema_bytes
 from hexcursion.bundle.statement.expected import told_block
 from hexcursion.bundle.statement.schema_check import check_statement
+from hexcursion.bundle.sums import sums_bytes, sums_of
 from hexcursion.bundle.tables import (
     MAX_VALUES,
     covariates_bytes,
@@ -38,8 +38,6 @@ from hexcursion.bundle.tables import (
     paths_bytes,
     rounded,
     rounded_field,
-    sums_bytes,
-    sums_of,
 )
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.bundle.workplace import Workplace
@@ -157,7 +155,7 @@ def bundle_contents(
         shown = None if release.shown_map is None else rounded_field(*release.shown_map)
         cut_by = shown if release.cut_by_map else None
         products = published_products(statement, domain, paths, field, draws, records, cut_by)
-        change = _change(release, statement["subject"])
+        change = change_of(release, statement["subject"])
         told = told_block(products, statement, field, shown, release.model_check, change, release.map_draws)
         statement = {**statement, "told": told}
         if added := layout.added_files(EXPORTS):
@@ -208,12 +206,6 @@ def bundle_contents(
     layout.seal(contents)
     bundle_from_contents(contents)
     return contents
-
-
-def _change(release: Release, subject: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The change since the public map; None for a release that starts from no map."""
-    change = None if release.model_check is None else release.model_check.change
-    return None if change is None else change_block(change, release.response, subject)
 
 
 def _exported(name: str, exported: Exported) -> bytes:

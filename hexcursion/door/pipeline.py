@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
-from hexcursion.bundle.published.earlier import load_with_earlier
+from hexcursion.bundle.published.earlier import is_bundle, load_with_earlier
 from hexcursion.comparing.run import Comparison, comparable, compare_mechanisms
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import (
@@ -181,6 +181,9 @@ def plan_columns(
     listener = listener or Listener()
     if (reading := expected_reading(settings.first.data)) is not None:
         listener.note(reading)
+    reference = settings.first.reference
+    if reference is not None and is_bundle(reference.path):
+        raise WorkflowError("An atlas starts from a table and not from a bundle: name a published table.")
     project = load_atlas(settings, tables=tables)
     listener.loaded(project.first)
     project.first.refuse_dropped()

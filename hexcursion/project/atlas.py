@@ -13,7 +13,7 @@ from data_loaders import DataError, LoadReport, Observations
 from data_loaders.observations import COLUMNS
 from data_loaders.repeats import clashes_dropped
 from hexcursion.errors import Report, WorkflowError
-from hexcursion.project.load import choose_response, load_project, load_source
+from hexcursion.project.load import Compared, choose_response, load_project, load_source, with_reference
 from hexcursion.project.model import HeldTable, Loaded, Project
 from hexcursion.project.records import PlacedObservations, located
 from hexcursion.project.simulated import stand_in
@@ -62,10 +62,10 @@ def load_atlas(
     be released with the others.
     """
     for name, layer in zip(settings.names, settings.layers, strict=True):
-        if layer.centre is None or layer.clip is None:
+        if layer.reference is None and (layer.centre is None or layer.clip is None):
             raise WorkflowError(
                 f"The column {name!r} lacks its public centre or clip bound: set `centre` and `clip` for it, "
-                f"as in --centre {name}=10 --clip {name}=5."
+                f"as in --centre {name}=10 --clip {name}=5, or name a published `reference`."
             )
     base = load_project(settings.first, progress, tables)
     parts, reports = [base.private.observations], [base.private.report]
@@ -92,18 +92,14 @@ def load_atlas(
     if not settings.choices.gaps:
         _refuse_gaps(settings, value[inside])
     likelihood = None if sure is None else float(sure[inside].mean())
-    projects = tuple(
-        _project_of(
-            base,
-            layer,
-            replace(base.private, report=report, observations=records),
-            PlacedObservations(
-                cell[inside], column, records.size, int((~inside).sum()), base.private.placed.year, likelihood
-            ),
-        )
-        for layer, column in zip(settings.layers, value[inside].T, strict=True)
-    )  # fmt: skip
-    return AtlasProject(settings, projects, cell[inside], value[inside])
+    outside = int((~inside).sum())
+    private = replace(base.private, report=report, observations=records)
+    projects = []
+    for layer, part, column in zip(settings.layers, parts, value[inside].T, strict=True):
+        placed = PlacedObservations(cell[inside], column, records.size, outside, None, likelihood)
+        made = replace(private, placed=placed)
+        projects.append(_project_of(base, layer, made, _compared(base, layer, part, made, tables or {})))
+    return AtlasProject(settings, tuple(projects), cell[inside], value[inside])
 
 
 def _report(
@@ -160,19 +156,38 @@ def _read(settings: ReleaseSettings, tables: Mapping[str, HeldTable]) -> tuple[O
         ) from error
 
 
-def _project_of(
-    base: Project, settings: ReleaseSettings, private: Loaded, placed: PlacedObservations
-) -> Project:
-    """The project of one column, whose reference is as many simulated records as the atlas has."""
-    response = choose_response(settings, None)
-    made = replace(private, placed=replace(placed, year=None))
+def _compared(
+    base: Project,
+    settings: ReleaseSettings,
+    own: Observations,
+    private: Loaded,
+    tables: Mapping[str, HeldTable],
+) -> Compared:
+    """The reference of one column: its own in the published table, or as many simulated records as the atlas
+    has. Raise `WorkflowError`, naming the column, where the reference holds its `own` records."""
+    if settings.reference is None:
+        response = choose_response(settings, None)
+        simulated = stand_in(settings, base.lattice, response, private)
+        return Compared(private, response, None, simulated, "simulated")
+    if settings == base.settings:
+        return Compared(private, base.response, None, base.reference, base.reference_kind)
+    alone = replace(private, observations=own)
+    held = tables.get(settings.reference.path)
+    try:
+        return with_reference(settings, settings.reference, held, base.domain, base.lattice, alone)
+    except (DataError, WorkflowError) as error:
+        raise WorkflowError(f"The reference of the column {settings.data.value!r}: {error}") from error
+
+
+def _project_of(base: Project, settings: ReleaseSettings, private: Loaded, compared: Compared) -> Project:
+    """The project of one column beside its reference."""
     return replace(
         base,
         settings=settings,
-        response=response,
-        private=made,
-        reference=stand_in(settings, base.lattice, response, made),
-        reference_kind="simulated",
+        response=compared.response,
+        private=replace(private, report=compared.private.report),
+        reference=compared.reference,
+        reference_kind=compared.kind,
     )
 
 

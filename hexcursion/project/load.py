@@ -212,7 +212,7 @@ def load_project(
         report(0.6, "Reading the reference data")
         held = memory_tables.get(settings.reference.path)
         origin = "" if held is None else held.origin
-        compared = _with_reference(settings, settings.reference, held, domain, lattice, private)
+        compared = with_reference(settings, settings.reference, held, domain, lattice, private)
     private, response = compared.private, compared.response
     if settings.records_about is not None and response.transform == "log":
         private = _with_logarithms(private)
@@ -292,7 +292,7 @@ def _as_responses(settings: ReleaseSettings, private: Loaded, exposure: Exposure
 
 
 @dataclass(frozen=True)
-class _Compared:
+class Compared:
     """The private rows and the public facts on which a design is tuned."""
 
     private: Loaded  # relative to `relative`, if the question is
@@ -305,24 +305,24 @@ class _Compared:
 
 def _without_reference(
     settings: ReleaseSettings, domain: Domain, lattice: Lattice, private: Loaded, exposure: Exposure | None
-) -> _Compared:
+) -> Compared:
     """Simulate observations in place of reference data."""
     relative = relative_field(settings, domain, lattice, None)
     if relative is not None:
         private = replace(private, placed=relative.of(private.placed))
     response = choose_response(settings, None) if exposure is None else exposure.scale
     reference = stand_in(settings, lattice, response, private, exposure)
-    return _Compared(private, response, relative, reference, "simulated")
+    return Compared(private, response, relative, reference, "simulated")
 
 
-def _with_reference(
+def with_reference(
     settings: ReleaseSettings,
     source: SourceSettings,
     held: HeldTable | None,
     domain: Domain,
     lattice: Lattice,
     private: Loaded,
-) -> _Compared:
+) -> Compared:
     """Read the reference data, which must not overlap with the private rows."""
     answers = answers_of(settings)
     observations, _ = load_source(source, _unit(settings), held=held)
@@ -343,7 +343,7 @@ def _with_reference(
     else:  # the reference cannot show change against itself, so simulate change
         response = change_response(settings, relative.clip)
         reference, kind = stand_in(settings, lattice, response, private), "simulated"
-    return _Compared(private, response, relative, reference, kind, observations.attribution)
+    return Compared(private, response, relative, reference, kind, observations.attribution)
 
 
 def _with_logarithms(private: Loaded) -> Loaded:

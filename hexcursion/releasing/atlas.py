@@ -11,9 +11,11 @@ import numpy as np
 
 from dpgp_core.atlas.release import PreparedAtlas, prepare_atlas
 from dpgp_core.errors import CoreError
+from dpgp_core.linalg import Floats, Ints
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger
 from hexcursion.project.atlas import AtlasProject
+from hexcursion.project.response import ResponseScale
 from hexcursion.record import AtlasRelease, ReceiptLine
 from hexcursion.releasing.release_guard import LowAgreement, objections, stop_or_state
 from hexcursion.releasing.transaction import Plan, charge_of, now, priced, receipt_of, release_of
@@ -116,17 +118,28 @@ def whole_receipt(names: Sequence[str], receipts: Sequence[Sequence[ReceiptLine]
 
 def _prepared(project: AtlasProject, choice: AtlasChoice) -> PreparedAtlas:
     """Prepare the draw; `WorkflowError` if this design cannot release the records."""
-    responses = np.full(project.value.shape, np.nan)
-    for column, (layer, name) in enumerate(zip(project.layers, project.settings.names, strict=True)):
-        answered = ~np.isnan(project.value[:, column])
+    responses, fields = np.full(project.value.shape, np.nan), []
+    for column, (layer, chosen) in enumerate(zip(project.layers, choice.layers, strict=True)):
+        there = ~np.isnan(project.value[:, column])
         try:
-            responses[answered, column] = layer.response.response(project.value[answered, column])
+            found = responses_about(chosen, layer.response, project.cell[there], project.value[there, column])
         except CoreError as error:
-            raise WorkflowError(f"The column {name!r}: {error}") from error
+            raise WorkflowError(f"The column {project.settings.names[column]!r}: {error}") from error
+        responses[there, column] = found
+        if chosen.public_map is not None and chosen.public_map.field is not None:
+            fields.append(chosen.public_map.field)
     try:
-        return prepare_atlas(choice.design, choice.facts, project.cell, responses)
+        return prepare_atlas(choice.design, choice.facts, project.cell, responses, fields)
     except (CoreError, ArithmeticError, np.linalg.LinAlgError) as error:
         raise WorkflowError(f"This atlas cannot be drawn, and nothing was charged: {error}") from error
+
+
+def responses_about(choice: Choice, own: ResponseScale, cell: Ints, value: Floats) -> Floats:
+    """Responses (n,) of the values of one column, less its published map where the release starts from one;
+    such values are first cut by the column's `own` scale, as one column alone is."""
+    if choice.public_map is None:
+        return choice.response.response(value)
+    return np.clip(choice.response.forward(own.cut(value)) - choice.public_map.mean[cell], -1.0, 1.0)
 
 
 def poor_layers(project: AtlasProject, layers: Sequence[Choice]) -> dict[str, str]:

@@ -62,7 +62,8 @@ def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasCh
     count, facts = len(project.layers), public_facts(first)
     budget = Budget(first.settings.epsilon, first.delta)
     try:
-        shape = atlas_design(first.lattice.spacing, count, facts.n, settings.choices.gaps)
+        drift = first.settings.weighs_drift
+        shape = atlas_design(first.lattice.spacing, count, facts.n, settings.choices.gaps, drift)
         design = calibrated(replace(shape, reading=settings.reading), facts, budget)
     except CoreError as error:
         raise WorkflowError(str(error)) from error
@@ -75,9 +76,11 @@ def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasCh
         def part(fraction: float, text: str, number: int = number) -> None:
             tell((number + fraction) / count, text)
 
-        asked = replace(layer, settings=layer.settings.with_changes(epsilon=alone))
+        # About its published map a column is cut at that map's own bound: the ball is of equal deviations.
+        own = {"clip": None} if drift else {}
+        asked = replace(layer, settings=layer.settings.with_changes(epsilon=alone, **own))
         found = tune(asked, part, beside=(), facts=facts)
-        choice = replace(found.choice, design=design, public_map=None)
+        choice = replace(found.choice, design=design)
         choices.append(stated(layer, choice))
         tuned.append(found)
     return AtlasChoice(design, facts, tuple(choices), tuple(tuned), alone)

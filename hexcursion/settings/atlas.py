@@ -25,7 +25,7 @@ OWN = ("threshold", "direction", "transform", "centre", "clip", "value_name", "v
 """Settings that each column of an atlas may have for itself; all others hold for all columns."""
 
 NOT_READ = (
-    "reference", "reference_public", "prior_mean", "public_counts", "limits", "change", "pilot", "pilot_by",
+    "prior_mean", "public_counts", "limits", "change", "pilot", "pilot_by",
     "shared_design", "lengthscale", "ridge", "owner", "records_per_owner", "owner_once_per_hexagon",
     "covariates", "covariate_columns", "yes_above", "population_file", "population_column", "looked",
 )  # fmt: skip
@@ -49,7 +49,7 @@ class AtlasChoices(Checked):
     )] = False
     reading: Annotated[Columns, Setting(
         "Several columns: each is read by itself or beside all others, whichever the released sums make "
-        "likelier, or each by itself whatever they say. Columns with gaps, and those of derived layers, are "
+        "likelier, or each by itself whatever they say. Columns with gaps, a reference or derived layers are "
         "read apart.", "design",
     )] = "likelier"
     # fmt: on
@@ -97,8 +97,10 @@ class AtlasSettings:
 
     @property
     def reading(self) -> Columns:
-        """How the columns are read: apart where values may be missing, or layers follow from others."""
-        return "apart" if self.choices.gaps or self.derived else self.choices.reading
+        """How the columns are read: apart where values may be missing, layers follow from others, or each
+        starts from its published map."""
+        alone = self.choices.gaps or self.derived or self.first.reference is not None
+        return "apart" if alone else self.choices.reading
 
     @property
     def accept_low_agreement(self) -> bool:
@@ -132,6 +134,7 @@ def any_settings(raw: Mapping[str, Any]) -> Settings:
         ((name, own),) = columns.items()
         return settings_from_mapping({**values, **own, "data": {**_data(values), "value": name}})
     _refuse_not_read(values)
+    values = _with_reference(values, tuple(columns))
     title = values.pop("title", None) or ""
     data = _data(values)
     equal: Literal["once", "each"] = "each" if data.get("equal_rows") == "each" else "once"
@@ -250,6 +253,28 @@ def _data(values: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(data, Mapping):
         raise WorkflowError("The settings lack `data`: the private records, a table with at least a path.")
     return dict(data)
+
+
+def _with_reference(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The same with a reference table that has all columns under their `names`. Raise `WorkflowError` for a
+    reference that is not published, or names other columns."""
+    reference = values.get("reference")
+    if reference is None:
+        return values
+    if values.get("reference_public") is not True:
+        raise WorkflowError(
+            "An atlas starts from a published table of an earlier time: declare it public with "
+            "`reference_public`, or leave `reference` out."
+        )
+    said = _said(reference) if isinstance(reference, SourceSettings) else reference
+    if not isinstance(said, Mapping):
+        return values  # refused later
+    own = said.get("value")
+    if own is not None and (own not in names if isinstance(own, str) else tuple(own) != names):
+        raise WorkflowError(
+            "The reference of an atlas has its columns under the same names: leave its `value` out."
+        )
+    return {**values, "reference": {key: value for key, value in said.items() if key != "value"}}
 
 
 def _are_tables(columns: Any) -> bool:

@@ -79,6 +79,7 @@ WHERE = {"London 2018": (("year", "2018"),)}
 GENERATED = {0.0: (2, 4, 10), 0.5: (2, 4, 10), 0.9: (4,)}
 """Correlation of the fields of generated worlds -> numbers of columns."""
 WORLDS, ROWS, PLACES, RECORDS = 3, 20, 40, 600  # generated worlds: their number, side, clusters and records
+SQUARE = Lattice.grid(ROWS, ROWS, 1_000.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +158,11 @@ class Score:
     shown: list[Bools] = made(default_factory=list)
     seconds: list[float] = made(default_factory=list)
 
-    def add(self, layers: Sequence[Released], clip: float, seconds: float) -> None:
-        """Score all layers of one release, or of as many."""
+    def add(self, layers: Sequence[Released], clips: float | Sequence[float], seconds: float) -> None:
+        """Score all layers of one release, or of as many, which have one clip bound or each its own."""
         self.seconds.append(seconds)
-        for column, layer in enumerate(layers):
+        bounds = np.broadcast_to(clips, len(layers)).tolist()
+        for column, (layer, clip) in enumerate(zip(layers, bounds, strict=True)):
             for agreement, chance, shown in self.judge.scores(layer, column, clip):
                 self.agreements.append(agreement)
                 self.chances.append(chance)
@@ -237,25 +239,35 @@ def survey_table(survey: Survey, columns: Sequence[str], folder: Path) -> Table:
     return Table(projects[0].lattice, placed[0].index, guessed(values))
 
 
-def guessed(values: Floats) -> Floats:
-    """(n, k) values in guessed deviations from guessed centres."""
-    deviation = values.std(axis=0)
-    return np.asarray((values - values.mean(axis=0) - OFF * deviation) / (WIDE * deviation))
+def guessed(values: Floats, known: Floats | None = None) -> Floats:
+    """(n, k) values in guessed deviations from guessed centres, by `known` (m, k) where others tell them."""
+    told = values if known is None else known
+    deviation = told.std(axis=0)
+    return np.asarray((values - told.mean(axis=0) - OFF * deviation) / (WIDE * deviation))
 
 
 def world(correlation: float, seed: int, count: int = 4) -> Table:
     """Columns whose fields have this correlation, at clustered places of a square of cells."""
-    generator, lattice = np.random.default_rng(seed), Lattice.grid(ROWS, ROWS, 1_000.0)
-    prior = make_prior("exponential", lattice, FIXED_RANGE * lattice.spacing).correlation()
-    root = np.linalg.cholesky(prior + 1e-9 * np.eye(lattice.size))
+    generator = np.random.default_rng(seed)
+    fields = fields_of(generator, correlation, count)
+    cells, values = records_of(generator, fields, generator.uniform(0, ROWS, (PLACES, 2)))
+    return Table(SQUARE, cells, guessed(values))
+
+
+def fields_of(generator: np.random.Generator, correlation: float, count: int) -> Floats:
+    """(N, k) fields of variance 1 with this correlation."""
+    prior = make_prior("exponential", SQUARE, FIXED_RANGE * SQUARE.spacing).correlation()
+    root = np.linalg.cholesky(prior + 1e-9 * np.eye(SQUARE.size))
     alike = np.full((count, count), correlation) + (1.0 - correlation) * np.eye(count)
-    fields = root @ generator.normal(size=(lattice.size, count)) @ np.linalg.cholesky(alike).T
-    middle = generator.uniform(0, ROWS, (PLACES, 2))[generator.integers(0, PLACES, RECORDS)]
+    return root @ generator.normal(size=(SQUARE.size, count)) @ np.linalg.cholesky(alike).T
+
+
+def records_of(generator: np.random.Generator, fields: Floats, clusters: Floats) -> tuple[Ints, Floats]:
+    """Cells (n,) of records about clusters, and their values (n, k)."""
+    middle = clusters[generator.integers(0, PLACES, RECORDS)]
     place = np.clip(np.floor(middle + generator.normal(0.0, 1.5, middle.shape)), 0, ROWS - 1).astype(np.int64)
     cells = place[:, 0] * ROWS + place[:, 1]
-    return Table(
-        lattice, cells, guessed(fields[cells] + FIXED_RIDGE * generator.normal(size=(RECORDS, count)))
-    )
+    return cells, fields[cells] + FIXED_RIDGE * generator.normal(size=(RECORDS, fields.shape[1]))
 
 
 def row(name: str, count: int, n: int, epsilon: float, found: Sequence[dict[str, Score]]) -> str:

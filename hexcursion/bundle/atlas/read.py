@@ -36,7 +36,8 @@ from hexcursion.bundle.read import (
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.bundle.statement.expected import check_told
-from hexcursion.bundle.tables import StoredSums, read_paths
+from hexcursion.bundle.sums import StoredSums
+from hexcursion.bundle.tables import read_paths
 from hexcursion.bundle.untrusted import BundleError, strict_json
 from hexcursion.settings.derived import Derived
 
@@ -115,7 +116,7 @@ def atlas_from_contents(contents: Mapping[str, bytes], *, compared: bool = False
     whole, statements = check_atlas_statement(stated, earlier=earlier)
     layout.check_atlas_names(contents, len(statements))
     domain = _domain(contents, statements[0])
-    sums = atlas_sums_of(contents, whole, domain.size)
+    sums = atlas_sums_of(contents, statements, domain.size)
     own = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     signature = signature_of(contents)
     layers = tuple(
@@ -172,8 +173,8 @@ def _layer(
         **statement["subject"]["domain"], "cells": domain.size, "resolution": domain.resolution
     }:  # fmt: skip
         raise BundleError(f"The layers of this atlas disagree about the hexagons: layer {number} differs.")
-    if statement["prior_mean_used"] or "relative" in statement["subject"]:
-        raise BundleError("A layer of an atlas starts from no public map.")
+    if "relative" in statement["subject"]:
+        raise BundleError("A layer of an atlas is relative to no public field.")
     picture = contents[of_layer(layout.MAP, number)]
     check_picture(picture)
     return Bundle(
@@ -224,7 +225,7 @@ def atlas_doubts(atlas: AtlasBundle, shared: PublicFacts | None = None) -> tuple
     found = []
     for name, layer, again in zip(atlas.names, atlas.layers, made, strict=True):
         try:
-            check_follows(layer, again)
+            check_follows(layer, again.shifted(stored_sums(layer).public_mean))
         except BundleError as error:
             found.append(f"{name}: {error}")
     return tuple(found)

@@ -30,10 +30,13 @@ _EARLIER = frozenset(
     {
         "89d82b22ef804ac664e45ea3498f45c716cba3ff1d01effac3c9e5d2e6911279",
         "4635d5c43793897ea9fd5f15edb60731e06f89ac87e422b6141ca67f093acd67",
+        "2fd41550186387783a17dd95fa633c3b2803ea534cc9b6cac308045f0be4d8fa",
     }
 )
 OWN = ("subject", "response", "expected", "told", "evaluation", "products")
 """Members of a statement that each layer has for itself, beside its name, title, cutoff and receipt."""
+OF_SUMS = "reference"
+"""Member of `sums` that each layer has for itself: the published records that its reading starts from."""
 LEFT_OUT = (*OWN, "exports", "trip", "covariates")
 ANY_CUTOFF = 0.5
 """Cutoff of the shared design: each layer has its own."""
@@ -46,6 +49,7 @@ LEFT_APART = (
     "this at no cost."
 )
 APART = "Each map was read by itself."
+FROM_MAPS = "Each map was read by itself, from the published map of its column and the drift since."
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 Statement = Mapping[str, Any]
 
@@ -68,6 +72,7 @@ def fold(
         "release": {**first["release"], "title": clean(title, 200, "The title")},
         **{key: first[key] for key in first if key not in (*OWN, "schema", "release", "design", "receipt")},
         "design": {**first["design"], "cutoff": ANY_CUTOFF},
+        "sums": {key: value for key, value in first["sums"].items() if key != OF_SUMS},
         "receipt": shared,
         "atlas": _atlas_block(statements),
         "layers": [
@@ -76,6 +81,7 @@ def fold(
                 "title": each["release"]["title"],
                 "cutoff": each["design"]["cutoff"],
                 **{key: each[key] for key in OWN if key in each},
+                **({OF_SUMS: each["sums"][OF_SUMS]} if OF_SUMS in each["sums"] else {}),
                 "receipt": [
                     {"at": at, **line} for at, line in enumerate(each["receipt"]) if line not in shared
                 ],
@@ -102,6 +108,7 @@ def unfold(whole: Statement, number: int) -> dict[str, Any]:
         "schema": "hexcursion-statement-2",
         "release": {**whole["release"], "title": layer["title"]},
         "design": {**whole["design"], "cutoff": layer["cutoff"]},
+        "sums": {**whole["sums"], **({OF_SUMS: layer[OF_SUMS]} if OF_SUMS in layer else {})},
         "receipt": receipt,
     }
 
@@ -116,6 +123,8 @@ def _atlas_block(statements: Sequence[Statement]) -> dict[str, Any]:
     first, count = statements[0], len(statements)
     if read_together(first):
         said = TOGETHER
+    elif first["design"].get("drift"):
+        said = FROM_MAPS
     else:
         said = APART if first["design"]["reading"] == "apart" else LEFT_APART
     return {"columns": count, "in_words": headline(first["guarantee"], count), "read": said}
@@ -157,6 +166,8 @@ def check_atlas_statement(
         raise BundleError("The privacy statement contradicts itself about its layers.")
     if whole["atlas"]["in_words"] != headline(whole["guarantee"], len(names)):
         raise BundleError("The privacy statement's words about all maps together do not follow from it.")
+    if OF_SUMS in whole["sums"]:
+        raise BundleError("The privacy statement contradicts itself about what its layers start from.")
     layers = tuple(check_statement(unfold(whole, number), earlier=earlier) for number in range(len(names)))
     if len({read_together(layer) for layer in layers}) > 1:
         raise BundleError("Some layers of this atlas were read together, and others were not.")
@@ -208,6 +219,7 @@ def _schema() -> dict[str, Any]:
             "title": {"type": "string", "maxLength": 200},
             "cutoff": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
             **{key: one[key] for key in OWN},
+            OF_SUMS: one["sums"]["properties"][OF_SUMS],
             "receipt": {**one["receipt"], "items": own_line},
         },
     }
@@ -222,7 +234,7 @@ def _schema() -> dict[str, Any]:
             "in_words": {"type": "string", "maxLength": 500},
             "read": {
                 "description": "How the maps were read from the released sums.",
-                "enum": [TOGETHER, LEFT_APART, APART],
+                "enum": [TOGETHER, LEFT_APART, APART, FROM_MAPS],
             },
         },
     }

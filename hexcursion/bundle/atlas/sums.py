@@ -10,63 +10,61 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpgp_core.atlas.design import AtlasDesign
-from dpgp_core.errors import CoreError
-from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.sums import KeptSums
 from hexcursion.bundle import layout
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.tables import StoredSums, leading, parquet_bytes
+from hexcursion.bundle.sums import COLUMNS, WHOLE, StoredSums, columns_of, kept_of, leading, stated_kinds
+from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import BundleError, checked_parquet, readable, table_of
 
+Floats = NDArray[np.float64]
 NAME = layout.RELEASED_SUMS
 
 
-def _named(design: AtlasDesign, kinds: Sequence[str]) -> list[str]:
-    """The columns of the file, in order: `sums_1` and so on; `kinds` are those of a statement."""
+def _name(design: AtlasDesign, kind: str, layer: int) -> str:
+    """The column of a kind of number of one layer, from 1: `sums_1`, or `counts` of all layers."""
+    once = kind == "public_counts" or (kind == "counts" and not design.presence)
+    return kind if once else f"{kind}_{layer}"
+
+
+def _named(design: AtlasDesign, kinds: Sequence[str]) -> dict[str, str]:
+    """The columns of the file, in order, each with its kind; `kinds` are those of a statement."""
     numbers = range(1, design.columns + 1)
-    counts = [f"counts_{number}" for number in numbers] if design.presence else ["counts"]
-    return [
-        *(f"sums_{number}" for number in numbers),
-        *(counts if "counts" in kinds else []),
-        *(["public_counts"] if "public_counts" in kinds else []),
-    ]
+    return {_name(design, kind, number): kind for kind in COLUMNS if kind in kinds for number in numbers}
 
 
-def atlas_sums_bytes(design: AtlasDesign, kept: Sequence[KeptSums]) -> bytes:
-    """Parquet with the sums of all layers, whole numbers; shorter columns end in nulls."""
-    first = kept[0]
-    columns: list[NDArray[Any]] = [each.sums for each in kept]
-    if first.counts is not None:
-        columns += [
-            each.counts for each in (kept if design.presence else kept[:1]) if each.counts is not None
-        ]
-    kinds = ["sums", *(["counts"] if first.counts is not None else [])]
-    if first.public_counts is not None:
-        columns.append(first.public_counts)
-        kinds.append("public_counts")
-    rows = max(values.size for values in columns)
-    made = {
+def atlas_sums_bytes(
+    design: AtlasDesign, kept: Sequence[KeptSums], public_means: Sequence[Floats | None]
+) -> bytes:
+    """Parquet with the sums of all layers, whole numbers, and what is public in their reading; short columns
+    end in nulls. `public_means`: (N,) for each layer, response units, where one was taken off."""
+    made: dict[str, NDArray[Any]] = {}
+    for number, (each, mean) in enumerate(zip(kept, public_means, strict=True), 1):
+        for kind, values in columns_of(each, mean).items():
+            made.setdefault(_name(design, kind, number), values)
+    names = _named(design, list(columns_of(kept[0], public_means[0])))
+    rows = max(values.size for values in made.values())
+    columns = {
         name: pa.array(
-            [*values.tolist(), *[None] * (rows - values.size)],
-            type=pa.float64() if name == "public_counts" else pa.int64(),
+            [*made[name].tolist(), *[None] * (rows - made[name].size)],
+            type=pa.int64() if kind in WHOLE else pa.float64(),
         )
-        for name, values in zip(_named(design, kinds), columns, strict=True)
+        for name, kind in names.items()
     }
-    return parquet_bytes(made)
+    return parquet_bytes(columns)
 
 
 def atlas_sums_of(
-    contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: int
+    contents: Mapping[str, bytes], statements: Sequence[Mapping[str, Any]], cells: int
 ) -> tuple[StoredSums, ...]:
-    """The sums of every layer of an atlas of N cells. Raise `BundleError` unless the file holds exactly the
-    numbers that the statement and its design describe."""
-    stated, design = statement["sums"], design_from(statement["design"])
-    if not isinstance(design, AtlasDesign) or {"second_look", "reference"} & stated.keys():
+    """The sums of every layer of an atlas of N cells, by each one's statement. Raise `BundleError` unless the
+    file holds exactly the numbers that the statements and their design describe."""
+    first = statements[0]
+    design = design_from(first["design"])
+    if not isinstance(design, AtlasDesign) or "second_look" in first["sums"]:
         raise BundleError(f"{NAME} belongs to no atlas.")
-    kinds = stated["columns"]
-    if ("counts" in kinds) != (stated["noise"]["counts"] is not None) or "sums" not in kinds:
-        raise BundleError(f"The privacy statement contradicts itself about the columns of {NAME}.")
-    names = _named(design, kinds)
+    kinds = _named(design, [kind for each in statements for kind in stated_kinds(each)])
+    names = list(kinds)
     with readable(NAME, "Parquet"):
         file = checked_parquet(contents[NAME], NAME, len(names))
         if file.schema_arrow.names != names:
@@ -74,28 +72,14 @@ def atlas_sums_of(
         table = table_of(file, NAME, names)
         types = [str(column.type) for column in table.columns]
         found = {name: leading(table.column(name), NAME) for name in names}
-    if types != ["double" if name == "public_counts" else "int64" for name in names]:
+    if types != ["int64" if kind in WHOLE else "double" for kind in kinds.values()]:
         raise BundleError(f"{NAME} must hold whole numbers.")
-    for name, values in found.items():
-        if values.size != (cells if name == "public_counts" else stated["count"]):
-            raise BundleError(f"{NAME} does not hold one number for each feature: {name} differs.")
-    public = found.get("public_counts")
-    if public is not None and np.any(public < 0):
-        raise BundleError(f"{NAME} holds a negative number of public records.")
-    try:
-        noise = SpectralNoise(**stated["noise"], ball=design.ball)
-    except CoreError as error:
-        raise BundleError(f"The noise of {NAME} is impossible: {error}") from error
     return tuple(
-        StoredSums(
-            KeptSums(
-                found[f"sums_{number}"],
-                found.get(f"counts_{number}" if design.presence else "counts"),
-                stated["features"],
-                noise,
-                public,
-            ),
-            None,
+        kept_of(
+            {kind: found[_name(design, kind, number)] for kind in stated_kinds(statement)},
+            statement,
+            cells,
+            design.ball,
         )
-        for number in range(1, design.columns + 1)
+        for number, statement in enumerate(statements, 1)
     )

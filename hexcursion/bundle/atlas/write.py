@@ -23,6 +23,7 @@ from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.page.papers import map_png, picture_html
 from hexcursion.bundle.read import Bundle, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts, statement_text
+from hexcursion.bundle.statement.change import change_of
 from hexcursion.bundle.statement.expected import told_block
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import MAX_VALUES, paths_bytes, rounded, rounded_field
@@ -71,7 +72,11 @@ def atlas_contents(
     if own:
         contents[layout.LAYERS] = own
     contents |= {
-        layout.RELEASED_SUMS: atlas_sums_bytes(design, [one for one in kept if one is not None]),
+        layout.RELEASED_SUMS: atlas_sums_bytes(
+            design,
+            [one for one in kept if one is not None],
+            [one.prior_mean for one in release.layers],
+        ),
         layout.STATEMENT: statement_text(whole).encode(),
         layout.ATLAS_SCHEMA: atlas_schema_bytes(),
         **atlas_papers(AtlasBundle(whole, tuple(bundles), release.derived), made[0][1]),
@@ -97,7 +102,8 @@ def _layer(
     shown = None if release.shown_map is None else rounded_field(*release.shown_map)
     cut_by = shown if release.cut_by_map else None
     products = published_products(statement, domain, paths, field, None, records, cut_by)
-    told = told_block(products, statement, field, shown, release.model_check, None, release.map_draws)
+    change = change_of(release, statement["subject"])
+    told = told_block(products, statement, field, shown, release.model_check, change, release.map_draws)
     statement = {**statement, "told": told}
     picture = picture_html(statement, domain, products, layers)
     png = map_png(statement, domain, products, layers)

@@ -18,7 +18,8 @@ from hexcursion.bundle.statement.designs import design_line, plain_design
 from hexcursion.bundle.statement.expected import expected_block, expected_words
 from hexcursion.bundle.statement.guarantee import guarantee_block
 from hexcursion.bundle.statement.receipt import drawn_exactly
-from hexcursion.bundle.tables import covariates_block, relative_block, sums_block
+from hexcursion.bundle.sums import sums_block
+from hexcursion.bundle.tables import covariates_block, relative_block
 from hexcursion.bundle.untrusted import clean, neutral_cell
 from hexcursion.project.public_numbers import Exposure
 from hexcursion.project.response import Answers

@@ -10,6 +10,7 @@ import numpy as np
 from dpgp_core.spectral.model_check import Change
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.response import ResponseScale
+from hexcursion.record import Release
 from hexcursion.words import quantity
 
 CHANGED = 0.01
@@ -38,6 +39,12 @@ def change_block(change: Change, scale: ResponseScale, subject: Mapping[str, Any
     for name, deviations in (("higher", 0.0), ("low", -HALF_WIDTH), ("high", HALF_WIDTH)):
         found[name] = float(f"{higher(deviations):.6g}")
     return {**found, "in_words": change_words(found, scale.transform, subject)}
+
+
+def change_of(release: Release, subject: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The change since the public map; None for a release that starts from no map."""
+    change = None if release.model_check is None else release.model_check.change
+    return None if change is None else change_block(change, release.response, subject)
 
 
 def change_words(change: Mapping[str, Any], transform: str, subject: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from hexcursion.bundle.statement.expected import expected_words
 from hexcursion.bundle.statement.former import in_todays_words
 from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise, stated_owner
 from hexcursion.bundle.statement.receipt_check import checked_receipt
-from hexcursion.bundle.tables import NOTE as SUMS_NOTE
+from hexcursion.bundle.sums import NOTE as SUMS_NOTE
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.public_numbers import UNITS
 from hexcursion.project.response import ResponseScale

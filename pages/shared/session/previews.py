@@ -47,7 +47,7 @@ from hexcursion.project.area import (
     region_named,
     share_inside,
 )
-from hexcursion.project.atlas import joined, refuse_column
+from hexcursion.project.atlas import joined, refuse_idle, refuse_numbering
 from hexcursion.project.load import load_source
 from hexcursion.settings.data_settings import SourceSettings
 
@@ -104,7 +104,8 @@ def missing_shares(source: SourceSettings, units: Mapping[str, str]) -> dict[str
     ]
     _, value = joined(parts)
     for name, column in zip(units, value.T, strict=True):
-        refuse_column(name, column)
+        refuse_numbering(name, column)
+        refuse_idle(name, column)
     return dict(zip(units, np.isnan(value).mean(axis=0).tolist(), strict=True))
 
 

@@ -171,5 +171,5 @@ def test_a_public_field_and_gaps_at_public_places_are_refused() -> None:
     design = atlas_design(LATTICE.spacing, 3, N, presence=True)
     with pytest.raises(HexcursionError, match="make places private, or leave columns with gaps out"):
         prepare_atlas(design, PublicFacts(LATTICE, n=N, places_public=True), cells, values)
-    with pytest.raises(HexcursionError, match="leave out the public reference"):
+    with pytest.raises(HexcursionError, match="of each of its columns, or from none"):
         prepare_atlas(design, replace(PublicFacts(LATTICE, n=N), field=object()), cells, values)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ BAD = {
     "no threshold": ({"threshold": {"no2": 30.0, "o3": 60.0}}, "'pm' lacks a threshold"),
     "one for all": ({"threshold": 30.0}, "lacks a threshold"),
     "unknown": ({"clip": {"lead": 1.0}}, "'lead', which is none of the columns no2, o3, pm"),
-    "reference": ({"reference": {"path": "other.csv"}}, "does not read `reference`"),
+    "reference": ({"reference": {"path": "other.csv"}}, "declare it public with `reference_public`"),
     "cells": ({"unit": "cell"}, "`unit` = 'point' alone"),
     "answers": ({"values": "yes-no"}, "`values` = 'amount' alone"),
     "looks": ({"looks": 2}, "`looks` = 1 alone"),

@@ -343,6 +343,27 @@ ATLASES = {
 """Options, and two tables that differ in one record: in all its columns and its place, or in a gap."""
 
 
+@pytest.mark.parametrize("hidden", [False, True], ids=["exchanged", "one more"])
+def test_neighbours_beside_a_published_table_differ_in_released_numbers_alone(
+    hidden: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A published map of each column: centres and clip bounds come from it, and from no private record."""
+    public = tmp_path / "public.csv"
+    public.write_text("\n".join(paired(rows_of(600, seed=9))), encoding="utf-8")
+    own = ATLAS[: ATLAS.index("--centre")] + ATLAS[ATLAS.index("--value-unit") :]
+    options = [*own, "--reference", str(public), "--reference-public"]
+    if hidden:
+        options += ["--relation", "add-or-remove", "--records-about", "500"]
+    tape = Tape()
+    first, second = (
+        leaving(tmp_path / "work", rows, options, capsys, tape=tape)
+        for rows in (paired(ROWS), paired(ROWS if hidden else ROWS[1:], FURTHEST))
+    )
+    assert first["release: status and refusal"] == b"0"
+    assert tape.kept, "nothing was drawn"
+    assert told_apart(first, second) == {}
+
+
 @pytest.mark.parametrize(("options", "one", "other"), ATLASES.values(), ids=ATLASES)
 def test_neighbours_of_an_atlas_differ_in_released_numbers_alone(
     options: list[str],
