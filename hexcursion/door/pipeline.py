@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
-from hexcursion.bundle.published.earlier import is_bundle, load_with_earlier
+from hexcursion.bundle.published.earlier import load_columns, load_with_earlier
 from hexcursion.comparing.run import Comparison, comparable, compare_mechanisms
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import (
@@ -20,7 +20,7 @@ from hexcursion.estimates.forecasts import (
     refuse_what_cannot_fit,
 )
 from hexcursion.ledger import Ledger, begin, ledger_to_plan
-from hexcursion.project.atlas import AtlasProject, load_atlas
+from hexcursion.project.atlas import AtlasProject
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import ReceiptLine
 from hexcursion.releasing.atlas import plan_atlas
@@ -181,10 +181,7 @@ def plan_columns(
     listener = listener or Listener()
     if (reading := expected_reading(settings.first.data)) is not None:
         listener.note(reading)
-    reference = settings.first.reference
-    if reference is not None and is_bundle(reference.path):
-        raise WorkflowError("An atlas starts from a table and not from a bundle: name a published table.")
-    project = load_atlas(settings, tables=tables)
+    project = load_columns(settings, tables=tables)
     listener.loaded(project.first)
     project.first.refuse_dropped()
     project.first.refuse_large_delta()

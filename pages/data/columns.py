@@ -53,8 +53,10 @@ def ask(work: Workspace) -> None:
         help=tip("threshold"),
         **_kept(work, "threshold", name),
     )
-    keys = _kept(work, f"usual_{factors}", name), _kept(work, f"spread_{factors}", name)
-    centre, clip = scale_fields((middle, far), own, factors, said, keys)
+    centre = clip = None
+    if not work.told_usual:
+        keys = _kept(work, f"usual_{factors}", name), _kept(work, f"spread_{factors}", name)
+        centre, clip = scale_fields((middle, far), own, factors, said, keys)
     work.choose_column(
         name,
         value_name=called.strip(),
@@ -70,6 +72,8 @@ def ask(work: Workspace) -> None:
         st.caption(
             f":material/info: {plain(listed(unsaid))}: threshold, usual value and how far most lie from it "
             "are still to be said."
+            if not work.told_usual
+            else f":material/info: {plain(listed(unsaid))}: the threshold is still to be said."
         )
 
 

@@ -11,13 +11,13 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import significant, upper
 from dpgp_core.priors.registry import PRIORS
-from hexcursion.bundle.published.earlier import load_with_earlier
+from hexcursion.bundle.published.earlier import load_columns, load_with_earlier
 from hexcursion.door.pipeline import search_design
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import asked_of, refuse_what_cannot_fit
 from hexcursion.estimates.model import own_speed, search_estimate
 from hexcursion.ledger import open_ledger
-from hexcursion.project.atlas import AtlasProject, load_atlas
+from hexcursion.project.atlas import AtlasProject
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.atlas import AtlasChoice, choose_atlas
@@ -79,7 +79,7 @@ def load_and_tune(
 def load_and_choose(report: Report, settings: AtlasSettings) -> tuple[AtlasProject, AtlasChoice]:
     """Load all columns, and judge the map of each in simulated worlds. Whether somebody looked is stated by
     the plan, from the settings."""
-    project = load_atlas(settings, lambda fraction, text: report(0.05 * fraction, text))
+    project = load_columns(settings, lambda fraction, text: report(0.05 * fraction, text))
     refuse_what_cannot_fit(project.first, 1)
     project.first.refuse_large_delta()
     choice = choose_atlas(

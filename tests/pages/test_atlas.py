@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
@@ -106,6 +107,25 @@ def say(app: AppTest, column: str) -> None:
     app.number_input(key=f"column_usual_{factors}_{column}_{mark}").set_value(usual)
     app.number_input(key=f"column_spread_{factors}_{column}_{mark}").set_value(spread).run()
     assert not app.exception
+
+
+def test_beside_a_published_table_thresholds_alone_are_asked(open_app: OpenApp, tmp_path: Path) -> None:
+    app = at_data(open_app, village())
+    work = work_of(app)
+    path = str(written(tmp_path, village(900, seed=11)))
+    work.choose(reference=replace(work.choices["data"], path=path), reference_public=True)
+    app.run()
+    assert not app.exception
+    assert "no2, o3 and pm: the threshold is still to be said" in texts(app)
+    assert not [box for box in app.number_input if str(box.key).startswith(("column_usual", "column_spread"))]
+    for column, limit in (("no2", 30.0), ("o3", 60.0), ("pm", 12.0)):
+        app.segmented_control(key=f"column_{work.mark}").set_value(column).run()
+        app.number_input(key=f"column_threshold_{column}_{work.mark}").set_value(limit).run()
+    assert work_of(app).unsaid == []
+    work_of(app).choose(bbox=BOX, region=None, resolution=7)
+    layers = work_of(app).asked().layers  # type: ignore[union-attr]
+    assert [layer.reference.value for layer in layers if layer.reference] == ["no2", "o3", "pm"]
+    assert [layer.centre for layer in layers] == [None, None, None]
 
 
 @pytest.fixture

@@ -28,8 +28,10 @@ from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.errors import Report
 from hexcursion.project.area import build_domain
+from hexcursion.project.atlas import AtlasProject, load_atlas
 from hexcursion.project.load import load_project
 from hexcursion.project.model import HeldTable, Project
+from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.privacy_settings import MOST_RECORDS
@@ -80,6 +82,16 @@ def load_with_earlier(
         return project
     # As a person named it
     return replace(project, settings=settings.with_changes(reference_public=True))
+
+
+def load_columns(
+    settings: AtlasSettings, progress: Report | None = None, tables: Mapping[str, HeldTable] | None = None
+) -> AtlasProject:
+    """As `load_atlas`; raise `BundleError` too for a reference that is a bundle."""
+    reference = settings.first.reference
+    if reference is not None and is_bundle(reference.path):
+        raise BundleError("An atlas starts from a table and not from a bundle: name a published table.")
+    return load_atlas(settings, progress, tables)
 
 
 def with_earlier(

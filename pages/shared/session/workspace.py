@@ -160,9 +160,9 @@ class Workspace:
     def asked(self, here: Screen | None = None) -> Settings:
         """All choices as one valid value, of one column or of several; `WorkflowError` as `settings`."""
         if self.unsaid:
+            usual = "" if self.told_usual else ", a usual value, and how far most lie from it"
             raise WorkflowError(
-                f"Say on the step {DATA.title} for {words.listed(self.unsaid)}: the threshold, a usual "
-                "value, and how far most lie from it."
+                f"Say on the step {DATA.title} for {words.listed(self.unsaid)}: the threshold{usual}."
             )
         settings = self.settings(here)
         return several(settings, self.columns, self.atlas, self.derived) if self.columns else settings
@@ -180,9 +180,14 @@ class Workspace:
         return str(self.columns[column].get("value_name") or column)
 
     @property
+    def told_usual(self) -> bool:
+        """Whether published reference data tell what is usual of each column."""
+        return bool(self.choices.get("reference_public"))
+
+    @property
     def unsaid(self) -> list[str]:
         """The columns of an atlas of which threshold or scale are still to be said, in words."""
-        needed = {"threshold", "centre", "clip"}
+        needed = {"threshold"} if self.told_usual else {"threshold", "centre", "clip"}
         return [self.called(name) for name, own in self.columns.items() if not needed <= own.keys()]
 
     def leave_out(self, names: Collection[str]) -> None:
