@@ -68,7 +68,8 @@ def sums_block(release: Release) -> dict[str, Any]:
 
 
 def columns_of(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[Any]]:
-    """The numbers of a release's reading by the names of `COLUMNS`; what there is none of is left out."""
+    """The numbers of a release's reading, (p,) sums and counts, (N,) or (M,) public ones, by the names of
+    `COLUMNS`; what there is none of is left out. `public_mean`: (N,) response units."""
     field, more = kept.field, kept.second
     every = {
         "sums": kept.sums, "counts": kept.counts, "second_sums": None if more is None else more.sums,
@@ -148,8 +149,8 @@ def stated_kinds(statement: Mapping[str, Any]) -> list[str]:
 def kept_of(
     found: Mapping[str, NDArray[Any]], statement: Mapping[str, Any], cells: int, ball: Ball = ONE_COLUMN
 ) -> StoredSums:
-    """The sums of one column from the numbers `found`, by the names of `COLUMNS`. Raise `BundleError`
-    for other lengths than the statement's, and for impossible numbers."""
+    """The sums of one column from the numbers `found`, (p,), (N,) or (M,), by the names of `COLUMNS`. Raise
+    `BundleError` for other lengths than the statement's, and for impossible numbers."""
     stated, name = statement["sums"], layout.RELEASED_SUMS
     field, more = stated.get("reference"), stated.get("second_look")
     sizes = {"sums": stated["count"], "counts": stated["count"], "public_counts": cells, "public_mean": cells}

@@ -295,33 +295,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
     parser.add_argument("--releases", type=int, default=12, help="simulated releases of a row (default 12)")
-    parser.add_argument("--large", action="store_true", help="also the tables of 25,000 records and more")
+    parser.add_argument("--large", action="store_true", help="the tables of 25,000 records and more alone")
     asked = parser.parse_args()
     print(
         "table                   k       n  epsilon  alone  k rel  apart  like.  shuf.   ECE           CPU s"
     )
     known = (asked.folder / "sensors").is_dir()
     for title, (survey, columns, sizes) in TABLES.items() if known else ():
-        for count in sizes if asked.large or title not in LARGE else ():
+        for count in sizes if asked.large == (title in LARGE) else ():
             table = survey_table(survey, columns[:count], asked.folder)
             for epsilon in EPSILONS:
                 found = compared(table, epsilon, asked.releases)
                 print(row(title, count, table.cells.size, epsilon, [found]), flush=True)
-    for correlation, counts in GENERATED.items():
+    for correlation, counts in () if asked.large else GENERATED.items():
         for count, epsilon in product(counts, EPSILONS):
             many = [
                 compared(world(correlation, SEED + each, count), epsilon, asked.releases // WORLDS)
                 for each in range(WORLDS)
             ]
             print(row(f"generated, related {correlation:g}", count, RECORDS, epsilon, many), flush=True)
-    if known:
+    if known and not asked.large:
         table = survey_table(SURVEYS[1], METALS[:4], asked.folder)
         print(
             "Jura, four metals, epsilon 3, 30 % of the values missing: agreement with the maps of all values"
         )
         summed, whole = gaps(table, 3.0, asked.releases)
         print(f"presence sums {summed:.3f}; complete records alone {whole:.3f}")
-    else:
+    elif not known:
         print("The surveys are not there: they are not shipped; name the folder that holds `sensors`.")
     print(f"Seed {SEED}; {asked.releases} simulated releases of each row, delta {DELTA:g}.")
 

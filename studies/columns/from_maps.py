@@ -52,7 +52,7 @@ from studies.columns.atlas import (
     survey_table,
 )
 
-RELATED = 0.0, 0.5, 0.9  # correlations of the fields of generated worlds
+RELATED = 0.0, 0.9  # correlations of the fields of generated worlds
 DRIFT = 0.4  # of their fields since the published records, in deviations
 UNCUT = 8.0  # deviations beyond which a map without privacy cuts no value
 

@@ -98,10 +98,10 @@ class OfOne:
     """What the release of one column is given."""
 
     release_id: str
+    created: str
     layer: str
     reading: None
     seal: str
-    created: str = "now"
 
 
 def test_a_released_atlas_has_a_layer_for_each_that_was_drawn_and_its_derived_maps(
@@ -110,9 +110,10 @@ def test_a_released_atlas_has_a_layer_for_each_that_was_drawn_and_its_derived_ma
     plan = plan_atlas(*given)
     monkeypatch.setattr(atlas_module, "release_of", lambda _, *given: OfOne(*given))
     monkeypatch.setattr(atlas_module, "AtlasRelease", lambda *given: given)
+    monkeypatch.setattr(atlas_module, "now", lambda: "now")
     drawn = SimpleNamespace(layers=("a", "b", "c"))
     made: Any = plan.released("id", drawn, "seal")
-    assert made[0] == tuple(OfOne("id", layer, None, "seal") for layer in "abc")
+    assert made[0] == tuple(OfOne("id", "now", layer, None, "seal") for layer in "abc")
     assert made[1:] == (COLUMNS, plan.title, given[0].settings.derived)
     assert len(given[0].settings.derived) == 2
     assert replace(plan, atlas=None).released("id", drawn, "seal")[3] == ()  # type: ignore[index]

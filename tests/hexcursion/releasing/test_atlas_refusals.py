@@ -13,16 +13,18 @@ from hexcursion.errors import WorkflowError
 from hexcursion.releasing import atlas
 
 
-def project(response: Any) -> Any:
+def project() -> Any:
     return SimpleNamespace(
         value=np.array([[1.0, np.nan], [2.0, 3.0]]),
-        layers=[SimpleNamespace(response=SimpleNamespace(response=response))] * 2,
+        layers=[SimpleNamespace(response=None)] * 2,
         settings=SimpleNamespace(names=("no2", "o3")),
         cell=np.array([0, 1]),
     )
 
 
-CHOICE: Any = SimpleNamespace(design=None, facts=None)
+def chosen(response: Any) -> Any:
+    layer = SimpleNamespace(response=SimpleNamespace(response=response), public_map=None)
+    return SimpleNamespace(design=None, facts=None, layers=[layer] * 2)
 
 
 @pytest.mark.parametrize(
@@ -38,18 +40,18 @@ def test_whatever_stops_the_draw_is_said_as_a_refusal(
 
     monkeypatch.setattr(atlas, "prepare_atlas", fail)
     with pytest.raises(WorkflowError, match=f"cannot be drawn, and nothing was charged: {error}"):
-        atlas._prepared(project(lambda values: values), CHOICE)
+        atlas._prepared(project(), chosen(lambda values: values))
 
 
 def test_a_missing_value_is_no_response_and_an_impossible_one_names_its_column(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(atlas, "prepare_atlas", lambda design, facts, cell, responses: responses)
-    made: Any = atlas._prepared(project(lambda values: values / 10.0), CHOICE)
+    monkeypatch.setattr(atlas, "prepare_atlas", lambda design, facts, cell, responses, fields: responses)
+    made: Any = atlas._prepared(project(), chosen(lambda values: values / 10.0))
     np.testing.assert_array_equal(made, [[0.1, np.nan], [0.2, 0.3]])
 
     def refuse(values: np.ndarray) -> np.ndarray:
         raise InvalidValue("logarithms need values above 0.")
 
     with pytest.raises(WorkflowError, match="The column 'no2': logarithms need values above 0"):
-        atlas._prepared(project(refuse), CHOICE)
+        atlas._prepared(project(), chosen(refuse))
