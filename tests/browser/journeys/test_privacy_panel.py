@@ -7,7 +7,17 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, open_screen, press, settle
+from tests.browser.harness import (
+    PATIENCE,
+    RunningApp,
+    appear,
+    choose,
+    go_to,
+    open_screen,
+    press,
+    settle,
+    unfold,
+)
 from tests.browser.journeys.test_journey import heading, ledger_entries
 
 WAIT = PATIENCE * 1000
@@ -48,5 +58,34 @@ def test_solving_is_cancelled_started_again_settled_on_and_kept(
     appear(page.locator(".st-key-variations"))
     settle(page)
     assert page.locator('.st-key-variations [data-testid="stVegaLiteChart"]').count() == 10
+    assert page.get_by_test_id("stException").count() == 0
+    assert ledger_entries(app) == before  # all of it was on reference data
+
+
+@pytest.mark.slow
+def test_paths_are_explained_varied_and_set_beside_spectral_statistics(
+    app: RunningApp, new_page: Callable[..., Page]
+) -> None:
+    page = new_page()
+    open_screen(page, app)
+    press(page, "Open the finished example")
+    page.wait_for_url("**/viewer*")
+    before = ledger_entries(app)
+    go_to(page, "Privacy and utility")
+    choose("How the map is drawn", "Posterior paths")(page)
+    press(page, "Search for the best design")
+    appear(page.get_by_role("combobox", name="Shown of the paths"))
+    picture = page.get_by_alt_text("Five posterior paths")
+    unfold(page, picture)
+    expect(picture).to_have_js_property("complete", True, timeout=WAIT)
+    assert picture.evaluate("element => element.naturalWidth") > 0, "the moving picture is drawn"
+    page.get_by_test_id("stSlider").filter(has_text="Share of prior noise").get_by_role("slider").focus()
+    page.keyboard.press("End")
+    heading(page, "With 90 % prior noise: expected agreement")
+    for way in ("Several paths", "Votes"):
+        choose("Shown of the paths", way)(page)
+        appear(page.get_by_text("paths that could be drawn; one is released").first)
+    press(page, "Side by side with spectral statistics at ε 1")
+    appear(page.get_by_text("Both at ε 1, each drawn once in simulation."))
     assert page.get_by_test_id("stException").count() == 0
     assert ledger_entries(app) == before  # all of it was on reference data
