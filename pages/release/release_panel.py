@@ -14,6 +14,7 @@ from hexcursion.estimates.forecasts import expected_release
 from hexcursion.ledger import RequestTaken
 from hexcursion.ledger.errors import Unreleased
 from hexcursion.ledger.sentences import alike_text, shared_text
+from hexcursion.record import few_words
 from hexcursion.releasing.transaction import Plan
 from hexcursion.search.atlas import foretold_words
 from hexcursion.settings import field
@@ -209,6 +210,8 @@ def _question(work: Workspace, found: Found, budget: BudgetState, total: float |
         rule, *others = foretold_words(choice, project.settings.names)
         st.markdown("\n".join(f"- {plain(line)}" for line in others))
         st.caption(plain(rule))
+    elif found.choice.yardsticks is not None and found.choice.yardsticks.few is not None:
+        st.markdown(f"**{plain(few_words(found.choice.yardsticks.few))}**.")
     elif expected is None:
         st.markdown("How good the map will be is **not known**: its design was given by hand.")
     else:

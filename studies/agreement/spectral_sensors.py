@@ -6,8 +6,9 @@ FOLDER is ../shared/data beside the checkout unless named; where the files are a
 Without reference data one fixed design is released. The threshold is the 60 % quantile of the values (10 ug/l
 for the wells), where the response is centred, with one standard deviation as clip bound. Printed are what is
 expected beforehand, with the range of eight of ten simulated releases, and mean IoUs over simulated releases:
-with the program's own map without privacy (`own`); with the map of a scikit-learn Gaussian process on the
-logarithms of the same records (of 2,000 of them at most), its range held at eight spacings of the hexagons
+with the map without privacy of the fixed model, which the range is about (`own`; the panel judges these
+surveys by the map fitted by likelihood, and by records); with the map of a scikit-learn Gaussian process
+on the logarithms of the same records (of 2,000 at most), its range held at eight spacings of the hexagons
 (`IoU`, with standard deviation and error); and with the same at a fitted range, which falls to one or two
 spacings at Jura and in London (`fitted`). CPU seconds are those of the search or of the fixed design.
 

@@ -1,4 +1,6 @@
-"""Study D: every mechanism on London at equal epsilon, tuned on the earlier year, judged on the later one."""
+"""Study D: every mechanism on London at equal epsilon, tuned on the earlier year, judged on the later one.
+
+As in the paper, the model of the map without privacy is that of a search on the earlier year."""
 
 from __future__ import annotations
 

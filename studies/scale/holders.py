@@ -4,9 +4,10 @@ Command: `python -m studies.scale.holders [FOLDER] [--releases N] [--only NAME]`
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence
 says so. Every holder releases the same sums at epsilon 1. Agreement is IoU with the map of all records
-without privacy, over hexagons with a record; right is the share of all records whose side of the
-threshold the map shows. Shuffled: the same with values exchanged over all places. Rule: one holder
-of everything at the Gaussian-DP parameter mu over the root of the number of holders.
+without privacy by the fixed model (not fitted by likelihood), over hexagons with a record; right is the
+share of all records whose side of the threshold the map shows. Shuffled: the same with values exchanged
+over all places. Rule: one holder of everything at the Gaussian-DP parameter mu over the root of the
+number of holders.
 
 The attack: of the first holder's table the two neighbours that its sums tell apart best. The adversary
 knows every other record of all holders and sees all bundles, or the added sums alone; mu is what a test

@@ -15,8 +15,9 @@ from hexcursion.bundle import layout
 from hexcursion.bundle.layers import MAX_PATH_REGIONS
 from hexcursion.bundle.products import BY_MAP, CONFIDENCE, MEANINGS, SURE, ProductName, supports
 from hexcursion.bundle.statement.designs import design_line, plain_design
-from hexcursion.bundle.statement.expected import expected_block, expected_words
+from hexcursion.bundle.statement.expected import expected_block, expected_said
 from hexcursion.bundle.statement.guarantee import guarantee_block
+from hexcursion.bundle.statement.promise import promises_nothing
 from hexcursion.bundle.statement.receipt import drawn_exactly
 from hexcursion.bundle.sums import sums_block
 from hexcursion.bundle.tables import covariates_block, relative_block
@@ -122,7 +123,7 @@ def following(statement: Mapping[str, Any]) -> dict[str, Any]:
         "neighbours": guarantee["neighbours"],
         "randomness": SEEDED if release["simulation"] else SYSTEM,
         "floating_point": f"{ON_GRID} {EXACT if exact else DOUBLE}",
-        "utility": expected_words(statement["expected"]),
+        "utility": expected_said(statement),
         "bias": BIAS,
     }
 
@@ -151,6 +152,7 @@ def build_statement(release: Release) -> dict[str, Any]:
     cleaned of control and direction characters. Raise `BundleError` for text that is too long, and a
     guarantee that is not proved."""
     count = None if release.draws is None else int(release.draws.shape[0])
+    few = promises_nothing(release.privacy.n, public=release.prior_mean is not None)
     statement = {
         "schema": VERSION_ID,
         "release": {
@@ -189,7 +191,7 @@ def build_statement(release: Release) -> dict[str, Any]:
             "detail": clean(release.tuning.detail, 2000, "The description of the tuning"),
             "accounted": release.tuning.accounted,
         },
-        "expected": expected_block(release.expected), "evaluation": {},
+        "expected": expected_block(release.expected, few=few), "evaluation": {},
         "products": products_block(
             release.design, count, ranked=release.mean is not None, cut_by_map=release.cut_by_map
         ),
@@ -251,7 +253,7 @@ def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
         "unit_of_protection": f"one {promises.protected_word(guarantee)} ({guarantee['unit']} record)",
         "mechanism": design["mechanism"], "design": design_line(design),
         "bound": f"{guarantee['bound']} (proved)", "tuning": statement["tuning"]["kind"],
-        "expected": expected_words(statement["expected"]), "generated": statement["release"]["generated"],
+        "expected": expected_said(statement), "generated": statement["release"]["generated"],
         "simulation": statement["release"]["simulation"],
     }  # fmt: skip
     if "scope" in subject:

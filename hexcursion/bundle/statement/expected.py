@@ -14,7 +14,7 @@ from dpgp_core.excursion import StatedScores, agreement_range, exceedance_probab
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.products import Products, about
 from hexcursion.bundle.statement.change import CHANGED, change_told
-from hexcursion.bundle.statement.promise import TOO_FEW, promise_block, records_words
+from hexcursion.bundle.statement.promise import TOO_FEW, promise_block, records_words, says_nothing
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Expected
 from hexcursion.words import error_words, per_cent, range_words, ratio_words, right_words
@@ -47,8 +47,8 @@ def basis_of(expected: Mapping[str, Any]) -> str:
     return BASES.get(expected["basis"], str(expected["basis"]))
 
 
-def expected_block(expected: Expected | None) -> dict[str, Any] | None:
-    """The block as it stands in a statement; None where nobody looked."""
+def expected_block(expected: Expected | None, *, few: bool = False) -> dict[str, Any] | None:
+    """The block as it stands in a statement; None where nobody looked. `few`: see `expected_words`."""
     if expected is None:
         return None
     numbers: dict[str, Any] = {
@@ -59,13 +59,16 @@ def expected_block(expected: Expected | None) -> dict[str, Any] | None:
     if expected.records is not None and expected.gain is not None:
         numbers |= {"records": round(expected.records, 6), "gain": round(expected.gain, 6)}
     stated = {**numbers, "basis": clean(expected.basis, 60, "What the expected agreement rests on")}
-    return {**stated, "in_words": expected_words(stated)}
+    return {**stated, "in_words": expected_words(stated, few=few)}
 
 
-def expected_words(stated: Mapping[str, Any] | None) -> str:
-    """One sentence or two: agreement, area, share of right hexagons, and what they rest on."""
+def expected_words(stated: Mapping[str, Any] | None, *, few: bool = False) -> str:
+    """One sentence or two: agreement, area, share of right hexagons, and what they rest on; no
+    figure where records are too `few` for one."""
     if stated is None:
         return NOT_KNOWN
+    if few:
+        return TOO_FEW
     basis = basis_of(stated)
     if "records" in stated:
         return _records_words(stated)
@@ -84,6 +87,12 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
     if not parts:
         return f"Expected agreement: undefined, because the map of {basis} has one side only."
     return f"Expected, from {basis}: {', '.join(parts)}."
+
+
+def expected_said(statement: Mapping[str, Any]) -> str:
+    """What a statement says of its expectation."""
+    expected = statement["expected"]
+    return NOT_KNOWN if expected is None else str(expected["in_words"])
 
 
 def _records_words(expected: Mapping[str, Any]) -> str:
@@ -168,16 +177,25 @@ def _of_field(products: Products, probability: Floats, statement: Mapping[str, A
 
 
 def shown_words(products: Products, statement: Mapping[str, Any]) -> str:
-    """How right the map is, in the two numbers that it promises; "" where nothing can be said."""
+    """How right the map is, in the two numbers that it promises, or that records are too few to
+    say; "" where nothing can be said."""
+    if says_nothing(statement):
+        return TOO_FEW
     block = promise_block(products, statement)
     return "" if block is None else str(block["in_words"])
 
 
 def told_words(told: Mapping[str, Any] | None) -> str:
     """What a map promises, how right its set is for the true values, and for the map without
-    privacy."""
+    privacy; no figure of too few records."""
     if told is None:
         return "The release itself does not say how right its map is."
+    judged = told.get("judged")
+    return TOO_FEW if judged is not None and judged["in_words"] == TOO_FEW else figures_told(told)
+
+
+def figures_told(told: Mapping[str, Any]) -> str:
+    """`told_words` of records that are enough."""
     field, of_map, judged = told["field"], told["map"], told.get("judged")
     text = "" if judged is None else f"{judged['in_words']} "
     if field["right"] is None:

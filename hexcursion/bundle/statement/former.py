@@ -10,9 +10,9 @@ from dpgp_core.excursion import Direction
 from dpgp_core.numbers import significant
 from hexcursion import promises
 from hexcursion.bundle.statement.change import CHANGED, LEAST_POINTS, change_words
-from hexcursion.bundle.statement.expected import told_words
+from hexcursion.bundle.statement.expected import figures_told, told_words
 from hexcursion.bundle.statement.guarantee import surest_of, with_words
-from hexcursion.bundle.statement.promise import promise_words
+from hexcursion.bundle.statement.promise import TOO_FEW, promise_words
 from hexcursion.words import guess_words, per_cent, quantity, share
 
 Statement = Mapping[str, Any]
@@ -52,6 +52,8 @@ def _guarantee(stated: Statement, values: int) -> dict[str, Any]:
 def _told(statement: Statement) -> dict[str, Any]:
     told, subject = statement["told"], statement["subject"]
     made, judged, change = dict(told), told.get("judged"), told.get("change")
+    if judged is not None and judged["in_words"] == TOO_FEW and told["in_words"] == figures_told(told):
+        made["in_words"] = TOO_FEW
     if judged is not None and judged["in_words"] == _promise(judged, subject["direction"]):
         made["judged"] = {**judged, "in_words": promise_words(judged, subject["direction"])}
         if told["in_words"] == told_words(told):

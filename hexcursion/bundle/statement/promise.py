@@ -25,6 +25,17 @@ much."""
 TOO_FEW = "Too few records to say how right this map is."
 
 
+def promises_nothing(n: int, *, public: bool) -> bool:
+    """Whether `n` records, the public number, are too few to say any figure of how right a map is:
+    it does not start from a `public` map."""
+    return n < FEWEST_PROMISED and not public
+
+
+def says_nothing(statement: Mapping[str, Any]) -> bool:
+    """`promises_nothing` of a statement's release."""
+    return promises_nothing(statement["guarantee"]["n"], public=bool(statement["prior_mean_used"]))
+
+
 def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str, Any] | None:
     """The member `judged` of what a statement tells; None where its mechanism gives no
     probabilities.
@@ -42,10 +53,9 @@ def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str,
         "finds": None,
         "right": None,
     }
-    public = bool(statement["prior_mean_used"])
-    if statement["guarantee"]["n"] < FEWEST_PROMISED and not public:
+    if says_nothing(statement):
         return {**block, "in_words": TOO_FEW}
-    chance = tempered(products.probability) if public else products.probability
+    chance = tempered(products.probability) if statement["prior_mean_used"] else products.probability
     found = promise_of(chance, products.classes == 0, products.judged, products.records)
     block |= {"orange": _known(found.orange), "finds": _known(found.finds), "right": _known(found.right)}
     return {**block, "in_words": promise_words(block, products.direction)}

@@ -7,7 +7,8 @@ corrects the first (`hexcursion_peers/neural/corrected.py`). Simulated fields fi
 `plugins.peers.studies.convcnp`: each release is read by the posterior and by the network; `convcnp` has a
 release of its own. Range and width are chosen on two fields of the kind. Then London, real and generated:
 the design is that which the search finds for spectral statistics on the earlier year, the cutoff is chosen
-for each reading on simulated releases of that year, and both read the same releases of the later one.
+for each reading on simulated releases of that year, and both read the same releases of the later one; the
+map without privacy is that of the model found, not fitted by likelihood.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Command: `python -m plugins.peers.studies.convcnp_london [FOLDER] [--draws N]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the real files are absent, one sentence says
 so and the generated sales alone are used. Every design is found by the search on the earlier year and
-released, in simulation, on the later one; the figure is the mean IoU with that year's non-private map.
+released, in simulation, on the later one; the figure is the mean IoU with that year's non-private map,
+by the model that the search finds on the earlier one, not fitted by likelihood.
 """
 
 from __future__ import annotations

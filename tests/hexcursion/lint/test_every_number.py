@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any, get_args
@@ -33,6 +34,7 @@ from hexcursion.bundle.statement.build import following as evaluated
 from hexcursion.bundle.statement.designs import design_from, values_of
 from hexcursion.bundle.statement.expected import expected_words, told_words
 from hexcursion.bundle.statement.guarantee import stated_cost, with_words
+from hexcursion.bundle.statement.promise import says_nothing
 from hexcursion.bundle.statement.receipt_check import publishers_own, receipt_following
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.cli.main import main
@@ -122,7 +124,8 @@ def told_anew(statement: Statement) -> Statement:
     """A statement with every sentence that follows from its numbers, as a careful forger tells it."""
     values = values_of(design_from(statement["design"]))
     statement["guarantee"] = with_words(statement["guarantee"], values=values)
-    for name, words in (("expected", expected_words), ("told", told_words)):
+    few = says_nothing(statement)
+    for name, words in (("expected", partial(expected_words, few=few)), ("told", told_words)):
         if statement.get(name):
             statement[name]["in_words"] = words(statement[name])
     statement["evaluation"].update(evaluated(statement))

@@ -7,7 +7,6 @@ import numpy as np
 from pages.shared.steps import COMPARE, DATA, PUBLISH, RELEASE, VIEWER
 from tests.pages.conftest import OpenApp, insist, press, texts
 from tests.pages.data_steps import kind, upload, with_area
-from tests.pages.test_path import release_now
 
 TOO_FEW = "Too few records to say how right this map is."
 STOPPED = "100 records are too few to tell where values lie: without reference data it takes more than 130"
@@ -36,7 +35,10 @@ def test_a_survey_of_100_records_is_told_to_be_too_small_on_every_screen(
     assert "The design to release" not in said
     app.switch_page(RELEASE.path).run()
     assert f"**This map is expected to be poor**: {STOPPED}." in texts(app)
-    released = texts(release_now(insist(app)))
+    asked = texts(press(insist(app), "Release …")).partition("It costs ε")[2]
+    assert f"**{STOPPED}**." in asked
+    assert "expected agreement" not in asked
+    released = texts(press(app, "Release now"))
     assert f"As published: {TOO_FEW}" in released
     for screen in (PUBLISH, VIEWER):
         app.switch_page(screen.path).run()

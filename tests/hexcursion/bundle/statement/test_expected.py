@@ -12,11 +12,13 @@ from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
-from hexcursion.bundle.statement.expected import NOT_KNOWN, expected_block, expected_words
+from hexcursion.bundle.statement.expected import NOT_KNOWN, expected_block, expected_words, figures_told
+from hexcursion.bundle.statement.promise import TOO_FEW
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.write import bundle_contents
-from hexcursion.record import Expected
-from tests.hexcursion.bundle.bundle_samples import make_release
+from hexcursion.record import Expected, Release
+from tests.hexcursion.bundle.bundle_samples import guarded, make_release, retold
+from tests.hexcursion.bundle.spectral_samples import spectral_release
 
 SAID = (
     "Expected, from public reference data: agreement (intersection over union) 0.73 with the map without "
@@ -41,7 +43,7 @@ def test_it_stands_on_everything_that_is_published(domain: Domain) -> None:
     viewer = Viewer(bundle_from_contents(contents))
     assert viewer.sentences(viewer.at())[-1] == f"As published: {SAID}"
     forged = {**statement, "expected": {**statement["expected"], "agreement": 0.9}}
-    with pytest.raises(BundleError, match="evaluation does not follow"):
+    with pytest.raises(BundleError, match="words about its expected agreement do not follow"):
         check_statement(forged)
 
 
@@ -106,6 +108,64 @@ def test_a_guess_without_reference_data_stands_with_its_range_and_needs_no_warni
     half = {name: value for name, value in statement["expected"].items() if name != "high"}
     with pytest.raises(BundleError, match="not valid at expected"):
         check_statement({**statement, "expected": half})
+
+
+SPOKEN = ("of 100 records", "agreement (intersection", "Computed from the release", "Orange is right",
+          "An agreement", "agreement of", "of the region right", "hexagons right")  # fmt: skip
+"""How each sentence about a figure of how right a map is begins or ends."""
+
+
+def few_of(domain: Domain, n: int, *, field: bool) -> Release:
+    """A release of `n` records without a public map, with probabilities of a field or of paths alone."""
+    expected = Expected(0.371, 2.5, 0.48, "simulated", 0.05, 0.834, little=True, records=0.7, gain=0.1)
+    if not field:
+        return retold(make_release(domain), privacy=replace(guarded(), n=n), expected=expected)
+    made = spectral_release(domain, public_mean=False, ranged=True)
+    return retold(made, privacy=replace(made.privacy, n=n), expected=expected)
+
+
+@pytest.mark.parametrize("field", [True, False])
+@pytest.mark.parametrize("n", [149, 150])
+def test_of_too_few_records_no_product_says_a_figure(domain: Domain, n: int, *, field: bool) -> None:
+    """Statement, README, label, page, layers and viewer, by which a map of 150 records says some."""
+    contents = bundle_contents(few_of(domain, n, field=field))
+    statement = json.loads(contents["statement.json"])
+    expected, told = statement["expected"], statement["told"]
+    bundle = bundle_from_contents(contents)
+    viewer = Viewer(bundle)
+    products = {
+        "statement": " ".join([expected["in_words"], statement["evaluation"]["utility"], str(told)]),
+        "viewer": " ".join(viewer.sentences(viewer.at())),
+        "layer": json.loads(contents["cells.geojson"])["release"]["expected"],
+        **{
+            name: " ".join(contents[name].decode().split())
+            for name in ("README.txt", "label.html", "map.html")
+        },
+    }
+    for name, text in products.items():
+        found = [spoken for spoken in SPOKEN if spoken in text]
+        assert (found == []) == (n == 149), (name, found)
+        assert (TOO_FEW in text) == (n == 149), name
+    check_statement(statement)
+    forged = "Expected beforehand, from simulated data: 70 of 100 records on the side that the map shows."
+    assert (forged == expected["in_words"]) == (n == 150)
+    statement["expected"]["in_words"] = forged if n == 149 else TOO_FEW
+    statement["evaluation"]["utility"] = statement["expected"]["in_words"]
+    with pytest.raises(BundleError, match="words about its expected agreement do not follow"):
+        check_statement(statement)
+
+
+def test_what_earlier_versions_said_of_too_few_records_is_read_and_not_said_again(domain: Domain) -> None:
+    """An earlier schema allows their words; of what the release tells only today's are kept."""
+    statement = json.loads(bundle_contents(few_of(domain, 149, field=True))["statement.json"])
+    statement["expected"]["in_words"] = statement["evaluation"]["utility"] = (
+        "Expected beforehand, from simulated data: 70 of 100 records on the side that the map shows."
+    )
+    statement["told"]["in_words"] = figures_told(statement["told"])
+    assert "Computed from the release" in statement["told"]["in_words"]
+    assert check_statement(statement, earlier=True)["told"]["in_words"] == TOO_FEW
+    statement["told"]["in_words"] += " All of it is right."
+    assert check_statement(statement, earlier=True)["told"]["in_words"] != TOO_FEW  # for others to refuse
 
 
 def test_a_release_without_it_says_so(domain: Domain) -> None:
