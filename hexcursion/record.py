@@ -95,12 +95,6 @@ class Expected:
     records: float | None = None
     gain: float | None = None
 
-    @property
-    def at_best(self) -> float | None:
-        """The agreement by which a poor map is recognised: the upper end of the range where there
-        is one."""
-        return self.agreement if self.high is None else self.high
-
 
 @dataclass(frozen=True)
 class Yardsticks:
@@ -112,11 +106,6 @@ class Yardsticks:
     free: float | None = None
     # IoU above that of values exchanged among their places; None where unknown
     gain: float | None = None
-    # in how many of how many predicted changes the free map agrees as well; None where none were
-    # predicted
-    as_good: tuple[int, int] | None = None
-    # Exceeded in one simulated world of ten; None beside a reference
-    gain_high: float | None = None
     # shares of records on the side shown: by one colour, the public map, a release of exchanged
     # values
     colour_records: float | None = None
@@ -124,11 +113,6 @@ class Yardsticks:
     mixed_records: float | None = None
     # The number of records, where it is too small to learn anything without reference
     few: int | None = None
-
-    @property
-    def gain_at_best(self) -> float | None:
-        """The gain by which an idle map is recognised: the upper end where worlds are simulated."""
-        return self.gain if self.gain_high is None else self.gain_high
 
 
 GROUPS = (2, 5, 10)

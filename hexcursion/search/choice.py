@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpgp_core.errors import CoreError
@@ -96,17 +95,13 @@ def too_few(project: Project) -> int | None:
     return number if project.simulated and number <= TOO_FEW_RECORDS else None
 
 
-def yardsticks_of(
-    project: Project, scored: Scored, one_colour: float, free: float | None, free_worlds: Sequence[float]
-) -> Yardsticks:
+def yardsticks_of(project: Project, scored: Scored, one_colour: float, free: float | None) -> Yardsticks:
     """What maps without any private record reach beside a scored design."""
     found = scored.utility
     return Yardsticks(
         one_colour,
         free,
         known_gain(scored),
-        times_as_good(scored, free_worlds),
-        known_gain_high(scored),
         _known(found.colour_records),
         _known(found.public_records),
         _known(found.mixed_records),
@@ -121,23 +116,6 @@ def _known(value: float) -> float | None:
 def known_gain(scored: Scored) -> float | None:
     """How much better a design agrees than with values exchanged among places; None where not computed."""
     return _known(scored.utility.gain)
-
-
-def known_gain_high(scored: Scored) -> float | None:
-    """The same at its upper end; None where no worlds are simulated."""
-    return _known(scored.utility.gain_high)
-
-
-def times_as_good(scored: Scored, free: Sequence[float]) -> tuple[int, int] | None:
-    """In how many of how many worlds the free map, of IoU `free` in each, agrees as well as a design; None
-    where a world's map has two sides in none of them.
-    """
-    pairs = [
-        (mine, other)
-        for mine, other in zip(scored.utility.worlds, free, strict=False)
-        if math.isfinite(mine) and math.isfinite(other)
-    ]
-    return (sum(mine <= other for mine, other in pairs), len(pairs)) if pairs else None
 
 
 def given_choice(project: Project) -> Choice:

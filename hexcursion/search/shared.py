@@ -283,7 +283,7 @@ def _judged(project: Project, shared: SharedDesign) -> tuple[Expected, Yardstick
     task = replace(search_task(joint, unconstrained=model), frontier=(), walked=())
     result = unsearched(task, shared.design, lambda share, text: None)
     expected = expected_of(joint, result.chosen)
-    return expected, yardsticks_of(joint, result.chosen, result.one_colour, None, result.free_worlds)
+    return expected, yardsticks_of(joint, result.chosen, result.one_colour, None)
 
 
 def _of_all(project: Project, holders: int, records: int) -> Project:

@@ -25,7 +25,6 @@ from hexcursion.settings.names import Objective
 
 Bools = NDArray[np.bool_]
 Edge = Literal["smallest", "largest"]
-UPPER = 0.9  # share of simulated worlds that gain no more than the upper end of what is told
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ class Utility:
     high: float = math.nan  # NaN, as `low`, on reference data, of which one world is known
     error: float = 0.0  # standard error of `agreement` over simulated releases, or over several worlds
     gain: float = math.nan  # how much better it agrees than with exchanged values: `Scene.gains`
-    gain_high: float = math.nan  # exceeded in one simulated world of ten; NaN on reference data
     # share of records on the side that the map shows, over the hexagons that a release judges; the same of
     # the better map of one colour, of the public map and of a release of exchanged values; and how much
     # larger the first is than the better of the next two
@@ -130,16 +128,9 @@ class Scene:
         return [over(each) for each in zip(*found, strict=True)]
 
     def gained(self, design: Design, found: Utility) -> Utility:
-        """Return what a design achieves with its mean gain, and the upper end where worlds are simulated.
-
-        Then each of several worlds has its control: of changes since a published reference two have.
-        """
+        """Return what a design achieves with its mean gain."""
         gains = self.gains(design, found.worlds)
-        if not gains:
-            return found
-        each = len(self.controls) == len(self.worlds) > 1
-        high = float(np.quantile(gains, UPPER)) if each else math.nan
-        return replace(found, gain=float(np.mean(gains)), gain_high=high)
+        return replace(found, gain=float(np.mean(gains))) if gains else found
 
     def gains(self, design: Design, worlds: Sequence[float] = ()) -> list[float]:
         """Return how much better (IoU) releases agree than those of values exchanged among places.
@@ -297,8 +288,6 @@ def scored_mapping(scored: Scored) -> dict[str, Any]:
             del utility[name]
     if math.isnan(scored.utility.low):
         del utility["low"], utility["high"]
-    if math.isnan(scored.utility.gain_high):
-        del utility["gain_high"]
     if not scored.utility.worlds:
         del utility["worlds"]
     return {

@@ -214,7 +214,7 @@ def concluded(
     public = public_map(project, result.model, chosen.response, field)
     kind: TuningKind = "fixed" if result.fixed else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
-    yardsticks = yardsticks_of(project, chosen, result.one_colour, free_agreement, result.free_worlds)
+    yardsticks = yardsticks_of(project, chosen, result.one_colour, free_agreement)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     predicted = result.public_mean and last_of_several(project) is None

@@ -19,11 +19,6 @@ spacings at Jura and in London (`fitted`). CPU seconds are those of the search o
 `--oracle` measures what a search could reach at most: it judges every design of a grid by the target map
 itself, which no release can do. The best design, and the same with its own cutoff, are judged again on other
 releases; the median of the grid is given for comparison.
-
-`--stops` measures whether surveys are stopped rightly, of other metals as well. The gain is the agreement
-beyond that of the same values exchanged among their places: predicted in the worlds by which a release is
-judged, measured in further ones and on the survey itself, by as many exchanges as releases, each with its own
-noise. The wells' many records pass at every epsilon and are left out; places are public in marked rows.
 """
 
 from __future__ import annotations
@@ -43,7 +38,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from dpgp_core.excursion import iou, ious
-from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import COMMON, PATHS, PRIOR, SIGNAL, STRATEGY
@@ -52,14 +46,10 @@ from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import JUDGED_WORLDS, simulate_reference
-from hexcursion.record import LEAST_GAIN, Expected
+from hexcursion.record import Expected
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice, tuning_of
-from hexcursion.search.scenes import project_scene, public_facts, shuffled
-from hexcursion.search.score import baseline_set
-from hexcursion.search.task import Scene
-from hexcursion.search.tuning import Tuned, tune
+from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import Focus, Transform
@@ -77,9 +67,6 @@ SPREADS = 0.5, 1.0  # of the field, in standard deviations of the values
 RIDGES = 0.7, 1.5
 CUTOFFS = 0.5, 0.4, 0.3, None  # None: the release's own
 GLANCE = 16  # releases by which the oracle chooses
-STOPS, FURTHER, GAINED = (0.5, 1.0, 2.0, 3.0), 18, 20  # epsilons, worlds, and releases of a survey
-CLEAR = 0.1  # a gain that a release would have shown if it had not been stopped
-EDGE = 0.1  # share of the area: a world's map that covers less, or leaves less, is nearly of one colour
 
 
 @dataclass(frozen=True)
@@ -146,13 +133,9 @@ def main() -> None:
     parser.add_argument("--focus", choices=get_args(Focus), help="of the oracle's designs")
     parser.add_argument("--hidden", action="store_true", help="leave out public places and epsilon 10")
     parser.add_argument("--oracle", action="store_true", help="best of a grid of designs, truth known")
-    parser.add_argument("--stops", action="store_true", help="whether surveys are stopped rightly")
     options = parser.parse_args()
     if not (options.folder / "sensors").is_dir():
         print("The sensor tables are not there: they are not shipped; name the folder that holds `sensors`.")
-        return
-    if options.stops:
-        _print_stops(options)
         return
     rows = _oracle_rows if options.oracle else _rows
     middle = (
@@ -247,73 +230,6 @@ def _rows(survey: Survey, options: Namespace) -> Iterator[str]:
             against = objections(expected, choice.yardsticks)
             verdict = f"stopped, {' and '.join(against)}" if against else "may be released"
             yield f"    said beforehand: {verdict}."
-
-
-def _print_stops(options: Namespace) -> None:
-    print(f"A pass is wrong where the gain is below {LEAST_GAIN:g}, a stop where it reaches that (strict) or")
-    print(f"{CLEAR:g} (lenient). High: the gain that one of ten simulated worlds exceeds, which decides.")
-    print("survey                 epsilon  foretold   high  stopped  further worlds  survey: gain  wrong")
-    outcomes: dict[bool, list[tuple[float, Floats, Bools]]] = {True: [], False: []}
-    tunings: dict[tuple[str, bool, float], tuple[Tuned, Floats, Bools]] = {}
-    surveys = [(each, False) for each in (*SURVEYS[:3], *OTHERS)] + [(each, True) for each in SURVEYS[:3]]
-    for (survey, public), epsilon in product(surveys, STOPS):
-        project = _at(_project(survey, options, public), epsilon)
-        key = survey.file, public, epsilon
-        if key not in tunings:  # all metals of a table have the same public facts
-            tuned = tune(project, beside=())
-            tunings[key] = tuned, *_further(project, tuned)
-        tuned, gains, middle = tunings[key]
-        utility, gain = tuned.result.chosen.utility, _gain(project, tuned)
-        stopped = utility.gain_high < LEAST_GAIN
-        outcomes[stopped].append((gain, gains, middle))
-        print(
-            f"{survey.title + (', public' if public else ''):22} {epsilon:7g} {utility.gain:9.3f} "
-            f"{utility.gain_high:6.3f}  {'yes' if stopped else 'no':7} {gains.mean():15.3f} {gain:13.3f}  "
-            f"{'yes' if (gain >= LEAST_GAIN) == stopped else 'no'}",
-            flush=True,
-        )
-    for name, limit in (("Stops, strict", LEAST_GAIN), ("Stops, lenient", CLEAR), ("Passes", LEAST_GAIN)):
-        rows = outcomes[stopped := name != "Passes"]
-        missed = sum((gain >= limit) == stopped for gain, _, _ in rows)
-        worlds = np.mean([((gains >= limit) == stopped).mean() for _, gains, _ in rows])
-        inner = np.mean([((gains[middle] >= limit) == stopped).mean() for _, gains, middle in rows])
-        print(f"{name}: wrong on {missed} of {len(rows)} surveys and in {worlds:.2f} of the further worlds,")
-        print(f"in {inner:.2f} of those whose map covers {EDGE:g} to {1.0 - EDGE:g} of the area.")
-
-
-def _further(project: Project, tuned: Tuned) -> tuple[Floats, Bools]:
-    """Gains in worlds beyond those by which a release is judged, if their map has two sides.
-
-    The second array marks those in which it covers between `EDGE` and all but `EDGE` of the area.
-    """
-    facts, scored, rows = public_facts(project), tuned.result.chosen, []
-    index = project.private.placed.index if project.settings.places_public else None
-    for number in range(JUDGED_WORLDS, JUDGED_WORLDS + FURTHER):
-        placed = simulate_reference(
-            project.settings, project.lattice, project.response, facts.n, index, number
-        )
-        world, control = (
-            project_scene(project, facts, each, scored.response).world for each in (placed, shuffled(placed))
-        )
-        truth = baseline_set(world, tuned.result.model)
-        scene = Scene(scored.response, world.aiming_at(truth), controls=(control,))
-        rows += [(gain, abs(truth.mean() - 0.5) <= 0.5 - EDGE) for gain in scene.gains(scored.design)]
-    return np.array([gain for gain, _ in rows]), np.array([middle for _, middle in rows], dtype=bool)
-
-
-def _gain(project: Project, tuned: Tuned) -> float:
-    """The gain of simulated releases of a survey over as many of its values exchanged anew each time."""
-    truth, placed = fit_baseline(project, tuned.result.model).inside, project.private.placed
-    choice = _choice(project, tuned.choice.design, project.response)
-    agreement = ious(released_sets(project, choice, GAINED, SimulationEntropy(SEED)), truth).mean()
-    mixed = []
-    for number in range(GAINED):
-        order = np.random.default_rng(SEED + number).permutation(placed.value.size)
-        private = replace(project.private, placed=replace(placed, value=placed.value[order]))
-        other = replace(project, private=private)
-        sets = released_sets(other, choice, 1, SimulationEntropy(SEED + 1 + number))
-        mixed.append(ious(sets, truth).mean())
-    return float(agreement - np.mean(mixed))
 
 
 def _range(expected: Expected | None) -> str:

@@ -137,12 +137,6 @@ def test_a_dot_is_released_at_its_own_epsilon_with_the_paths_of_the_search(
         mixed_records=point.scored.utility.mixed_records,
     )  # fmt: skip
     assert choice.yardsticks == own, "the design's own"
-    foretold = replace(hamlet_tuned.result, free_worlds=(0.5, 0.6, 0.7, math.nan))
-    utility = replace(point.scored.utility, worlds=(0.5, 0.61, math.nan, 0.9))
-    other = replace(point, scored=replace(point.scored, utility=utility))
-    settled, choice = settle_on(later, replace(hamlet_tuned, result=foretold), other)
-    assert choice.yardsticks is not None
-    assert choice.yardsticks.as_good == (1, 2), "worlds whose map has one side only tell nothing"
     assert choice.expected == expected_of(hamlet, point.scored)
     typed = replace(point.scored, design=replace(point.scored.design, paths=5))
     settled, choice = settle_on_typed(later, hamlet_tuned, typed)

@@ -157,18 +157,15 @@ def test_a_map_that_shuffled_values_give_as_well_is_stopped(
     assert gain == tuned.result.chosen.utility.gain
     assert gain is not None
     assert gain < 0.02 if stopped else gain > 0.2
-    assert tuned.choice.yardsticks.gain_high is None, "no changes are drawn, or two of them have controls"
-    utility = replace(tuned.result.chosen.utility, gain=0.01, gain_high=0.05)
+    utility = replace(tuned.result.chosen.utility, gain=0.01)
     other = replace(tuned.result.chosen, utility=utility)
     elsewhere = settle_on(project, tuned, FrontierPoint(epsilon / 2, other))[1].yardsticks
     assert elsewhere is not None
-    assert (elsewhere.gain, elsewhere.gain_high) == (0.01, 0.05), "a dot of the frontier has its own"
+    assert elsewhere.gain == 0.01, "a dot of the frontier has its own"
     here = settle_on(project, tuned, FrontierPoint(epsilon, tuned.result.chosen))[1].yardsticks
     assert here == tuned.choice.yardsticks
     worlds = zip(tuned.result.chosen.utility.worlds, tuned.result.free_worlds, strict=start is None)
     pairs = [pair for pair in worlds if np.isfinite(pair).all()]
-    counted = (sum(mine <= free for mine, free in pairs), len(pairs)) if start is None else None
-    assert tuned.choice.yardsticks.as_good == counted
     assert start is not None or len(pairs) > 4
 
 
