@@ -73,6 +73,9 @@ class PublicFacts:
     law: Law = "amount"
     # folder that stores public eigenpairs of the domain between runs; None stores nothing
     store: Path | None = None
+    # whether a release compares its numbers with draws of its model (`Released.model_check`);
+    # simulations of a search do not read that comparison, which draws nothing
+    checked: bool = True
     # priors and other public work shared by designs; not part of the facts
     cache: Cache = made(default=None, repr=False)  # type: ignore[assignment]
 

@@ -66,11 +66,13 @@ def read_sums(
     *,
     maps: int = 0,
     under: tuple[RateReading, ...] | None = None,
+    checked: bool = True,
 ) -> Released:
     """The field given one release, with beliefs weighed by the density of the released sums: free.
 
     `maps` joint draws of the map without privacy noise use a public seed, so that every reader
-    recomputes them. `under` is the result of `each_belief`, if already computed.
+    recomputes them. `under` is the result of `each_belief`, if already computed; `checked` as in
+    `PublicFacts`.
     """
     under = each_belief(plan, released, known, second) if under is None else under
     weight = belief_weights(
@@ -115,7 +117,8 @@ def read_sums(
     releases = (released,) if second is None else (released, second[1])
     raw = tuple(part for belief in releases for part in belief.parts)
     counts = None if second is None else plan.counts(known, released.counts)
-    check = _check(plan, under, int(np.argmax(weight)), released.sums, known, counts)
+    best = int(np.argmax(weight))
+    check = _check(plan, under, best, released.sums, known, counts) if checked else None
     return Released(
         field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check,
         map_draws=np.concatenate(of_maps) if of_maps else None, map_mean=map_mean if own else None,
@@ -132,8 +135,11 @@ def read_drifted(
     field: PublicField,
     paths: int,
     entropy: Entropy,
+    *,
+    checked: bool = True,
 ) -> Released:
-    """The field less the public map given one release that starts from it: free."""
+    """The field less the public map given one release that starts from it: free; `checked` as in
+    `PublicFacts`."""
     reader = DriftReader.of(plan, known, released.counts, field).at(released.sums)
     read = reader.read(released.sums, max(paths, LEAST_DRAWS), entropy)
     return Released(
@@ -144,7 +150,7 @@ def read_drifted(
         read.map_sd,
         map_mean=read.map_mean,
         records=plan.places(known, released.counts, reader.counts),
-        model_check=reader.check(released.sums),
+        model_check=reader.check(released.sums) if checked else None,
     )
 
 

@@ -310,6 +310,7 @@ class PreparedSums:
     records: GridRecords
     known: PublicCounts
     field: PublicField | None
+    checked: bool = True  # as in `PublicFacts`
 
     def released(self, source: RoundedNoise) -> tuple[SpectralSums, ...]:
         """What leaves the curator's hands, once."""
@@ -320,13 +321,13 @@ class PreparedSums:
         (released,) = self.released(ExactNoise(entropy))
         stored = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
         if self.field is not None:
-            read = read_drifted(self.plan, released, self.known, self.field, self.design.paths, entropy)
-            return replace(read, sums=stored)
+            read = partial(read_drifted, checked=self.checked)
+            drawn = read(self.plan, released, self.known, self.field, self.design.paths, entropy)
+            return replace(drawn, sums=stored)
         read_by = partial(unseen_by, self.design)
-        found_by = read_sums(
-            self.plan, released, self.known, read_by, self.design.paths, entropy, maps=_maps(self.design)
-        )
-        return replace(found_by, sums=stored)
+        found_by = partial(read_sums, maps=_maps(self.design), checked=self.checked)
+        found = found_by(self.plan, released, self.known, read_by, self.design.paths, entropy)
+        return replace(found, sums=stored)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -338,6 +339,7 @@ class PreparedLooks:
     plan: Prepared
     known: PublicCounts
     records: CollapsedRecords  # private
+    checked: bool = True  # as in `PublicFacts`
 
     def __post_init__(self) -> None:
         if self.records.singles is None:
@@ -373,7 +375,7 @@ class PreparedLooks:
     def _read(self, first: SpectralSums, look: Look, second: SpectralSums, entropy: Entropy) -> Released:
         design, plan = self.design, self.plan
         read_by = partial(unseen_by, design)
-        looks, maps = (look, second), _maps(design)
-        reading = read_sums(plan, first, self.known, read_by, design.paths, entropy, looks, maps=maps)
+        read = partial(read_sums, maps=_maps(design), checked=self.checked)
+        reading = read(plan, first, self.known, read_by, design.paths, entropy, (look, second))
         second_sums = KeptSums.of(second, look.features)
         return replace(reading, sums=KeptSums.of(first, plan.features, self.known.cells, None, second_sums))

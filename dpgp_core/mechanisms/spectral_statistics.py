@@ -199,15 +199,15 @@ class SpectralStatistics(Mechanism):
         records.refuse_outside(facts.lattice.size)
         if design.ball != ONE_COLUMN:
             raise InvalidValue("several columns are released together: use `dpgp_core.release_atlas`.")
-        plan = prepared_plan(design, facts)
+        plan, known = prepared_plan(design, facts), known_counts(facts, records)
         if design.first:
-            return PreparedLooks(design, plan, known_counts(facts, records), records)
+            return PreparedLooks(design, plan, known, records, facts.checked)
         if design.drift and facts.field is None:
             raise InvalidValue(NO_FIELD)
         if plan.plan.field.counted and np.any(records.units * UNIT != records.count):
             raise InvalidValue("records that are counted have no values: each response must be 1.")
         field = facts.field if design.drift else None
-        return PreparedSums(design, plan, grid_records(records), known_counts(facts, records), field)
+        return PreparedSums(design, plan, grid_records(records), known, field, facts.checked)
 
     def describe(self, design: SpectralStatisticsDesign) -> str:
         looks = (

@@ -341,12 +341,12 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
         prior_mean=offset,
     ).world
     mechanism, entropy = mechanism_of(design), SimulationEntropy(DRAWN_SEED)
-    drawn = draw_release(mechanism.prepare(design, facts, world.records), entropy, simulation=True)
+    drawn = draw_release(mechanism.prepare(design, world.facts, world.records), entropy, simulation=True)
     released = world.published(drawn, design)
     paths = drawn.shifted(world.offset).paths[: 0 if mechanism.free_paths else None]
     if 0 < len(paths) < SEVERAL:  # what other draws would have been
         more = replace(design, paths=SEVERAL - len(paths))
-        others = draw_release(mechanism.prepare(more, facts, world.records), entropy, simulation=True)
+        others = draw_release(mechanism.prepare(more, world.facts, world.records), entropy, simulation=True)
         paths = np.concatenate([paths, others.shifted(world.offset).paths])
     fields = smooth(world.facts.lattice, paths, design.smoothing) if len(paths) else paths
     sets = excursion(fields, world.level, world.direction)

@@ -90,7 +90,7 @@ def _of_seed(world: World, design: Design, count: int) -> Iterator[Shown]:
 
     def make() -> tuple[Released, ...]:
         drawn = _drawn(world, design, SimulationEntropy(SEED), count)
-        return tuple(replace(each, raw=(), sums=None, map_draws=None, model_check=None) for each in drawn)
+        return tuple(replace(each, raw=(), sums=None, map_draws=None) for each in drawn)
 
     same = (
         replace(design, paths=1),

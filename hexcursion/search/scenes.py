@@ -149,7 +149,7 @@ def make_scene(
         cell, value = (labelled, medians) if unit == "cell" else (reference.index, reference.value)
         own_side = Sides.of(cell, excursion(response.forward(value), level, direction), facts.lattice.size)
     world = World(
-        facts, records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread,
+        replace(facts, checked=False), records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread,
         mean_known=belief is None, seen_level=response.seen(level), usual=usual,
         sides=own_side,
     )  # fmt: skip
