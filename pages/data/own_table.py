@@ -75,7 +75,7 @@ def _ask_table(guess: ColumnGuess, told: Answers, path: str, where: Where, work:
     st.caption("Guessed from the first rows; please confirm.")
     offer_agency(guess, path)
     offer_findings(guess, path)
-    answers = {"word": "", **_ask_value(guess, path)}
+    answers = {"word": "", **_ask_value(guess, path, list(work.kept.get("columns", ())))}
     # what a finding above says already is not asked a second time
     question = "" if any(one.setting == "owner" for one in guess.findings) else guess.question
     answers["owner"], answers["most"] = table_columns.owner(table_columns.owners(guess, path), question, path)
@@ -119,9 +119,9 @@ def _choosable(guess: ColumnGuess, answers: Answers) -> list[str]:
     return [*named, *(name for name in guess.columns if name not in (*named, answers["x"], answers["y"]))]
 
 
-def _ask_value(guess: ColumnGuess, path: str) -> Answers:
-    """Ask for the measured value, its name and its unit, and for further values of the same rows; or what one
-    row is, where rows are counted."""
+def _ask_value(guess: ColumnGuess, path: str, before: list[str]) -> Answers:
+    """Ask for the measured value, its name and its unit, and for further values of the same rows, at first
+    those of `before` a reload; or what one row is, where rows are counted."""
     first, second = st.columns(2)
     with first:
         value = table_columns.measured(list(guess.columns), guess.value, path)
@@ -147,15 +147,18 @@ def _ask_value(guess: ColumnGuess, path: str) -> Answers:
         key=f"sensors_unit_{path}_{value}",
         **KEEP,
     )
+    offered = [name for name in guess.columns if name not in (value, guess.x, guess.y)]
+    ticked = kept("further", path)
+    st.session_state.setdefault(ticked["key"], [name for name in before if name in offered])
     with st.expander("Further values of the same rows", icon=":material/stacks:"):
         others = st.multiselect(
             "Values that are released together with it",
-            [name for name in guess.columns if name not in (value, guess.x, guess.y)],
+            offered,
             placeholder="none: one map",
             max_selections=MOST_COLUMNS - 1,
             help="One charge and a map of each: an atlas. Unit, threshold and what is usual are asked for "
             "each once the data are read.",
-            **kept("further", path),
+            **ticked,
         )
     if others:
         st.caption(f":material/stacks: Together with {plain(listed(others))}.")

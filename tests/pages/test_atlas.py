@@ -97,6 +97,25 @@ def at_data(open_app: OpenApp, frame: pandas.DataFrame) -> AppTest:
     return press(app, "Read the data")
 
 
+def test_ticked_columns_are_ticked_again_after_a_reload(open_app: OpenApp) -> None:
+    """The table is given again; of the columns of before, those that it holds."""
+    app = kind(open_app(DATA.path), "sensors")
+    work_of(app).kept = {"kind": "sensors", "columns": {"no2": {}, "pm": {"threshold": 12.0}, "gone": {}}}
+    upload(app, "sensors_private", "village.csv", village().to_csv(index=False).encode())
+    [value] = [box for box in app.selectbox if box.label == "Measured value"]
+    value.set_value("no2").run()
+    [further] = [box for box in app.multiselect if box.label == "Values that are released together with it"]
+    assert further.value == ["pm"]
+    [unit] = [box for box in app.text_input if box.label == "Its unit"]
+    unit.set_value("ug/m3").run()
+    press(app, "Read the data")
+    assert not app.exception
+    assert list(work_of(app).columns) == ["no2", "pm"]
+    assert work_of(app).columns["pm"]["threshold"] == 12.0
+    further = next(box for box in app.multiselect if box.label == further.label)
+    assert further.value == ["pm"]
+
+
 def say(app: AppTest, column: str) -> None:
     """Say all that is asked of a column."""
     mark, (unit, threshold, factors, usual, spread) = work_of(app).mark, SAID[column]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from dpgp_core.spectral.ball import MOST_COLUMNS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings import ReleaseSettings, SourceSettings, field
-from hexcursion.settings.atlas import Settings, any_from_toml, any_to_toml
-from hexcursion.words import quantity
+from hexcursion.settings.atlas import OWN, Settings, any_from_toml, any_to_toml
+from hexcursion.words import plural, quantity
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace
 from pages.shared.uploads import PrivateFolder
@@ -161,14 +162,16 @@ def _forget_upload(work: Workspace, key: str) -> None:
     work.uploads.pop(key, None)
 
 
-# What a reader of a release would be told anyway; no file, no column, nothing computed from private data.
+# What a reader of a release is told anyway; no file, no column that is not published, nothing computed from
+# private data.
 OF_THE_VALUES = ("threshold", "direction", "transform", "centre", "clip", "values", "yes_above")
 NAMES = (
     *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "land_only", "unit", "relation",
     "records_about", "epsilon", "delta", "looks", "paths", "mechanisms", "priors", "objective", "quick",
 )  # fmt: skip
 ABOUT = ("kind", "value_name", "value_unit")
-LONGEST = 4_000  # characters
+LONGEST = 20_000  # characters: those of an atlas of twenty columns with long names
+LONGEST_NAME = 200  # of a column
 
 
 def text_of(work: Workspace) -> str:
@@ -181,7 +184,7 @@ def text_of(work: Workspace) -> str:
     relative = counted or work.choices.get("limits") is not None or work.choices.get("change")
     names = [name for name in NAMES if not (relative and name in OF_THE_VALUES)]
     chosen = {name: work.choices[name] for name in names if work.choices.get(name) is not None}
-    return json.dumps({"about": about, "choices": chosen})
+    return json.dumps({"about": about, "choices": chosen, "columns": work.columns})
 
 
 def read_kept(text: str) -> dict[str, Any]:
@@ -192,7 +195,22 @@ def read_kept(text: str) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError):
         return {}
     good: dict[str, Any] = {name: str(about.get(name, "")) for name in ABOUT}
-    for name in NAMES:
+    columns = _read_columns(found.get("columns"))
+    return {**good, **_checked(NAMES, chosen), **({"columns": columns} if columns else {})}
+
+
+def _read_columns(found: Any) -> dict[str, dict[str, Any]]:
+    """The columns of an atlas and what each has for itself, as far as it is valid."""
+    if not isinstance(found, dict):
+        return {}
+    good = {name: own for name, own in found.items() if len(name) <= LONGEST_NAME and isinstance(own, dict)}
+    return {name: _checked(OWN, good[name]) for name in list(good)[:MOST_COLUMNS]}
+
+
+def _checked(names: Sequence[str], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The valid ones of some settings."""
+    good = {}
+    for name in names:
         if name in chosen:
             value = chosen[name]
             try:
@@ -210,11 +228,16 @@ def give_back(work: Workspace, kept: dict[str, Any]) -> None:
     same = all(kept.get(name) == about[name] for name in ABOUT)
     names = [name for name in NAMES if same or name not in OF_THE_VALUES]
     work.choices = {**{name: kept[name] for name in names if name in kept}, **work.choices}
+    for place, (name, own) in enumerate(work.columns.items()):
+        before = kept.get("columns", {}).get(name, {})
+        # The unit of the first column was said anew, those of the others were only proposed.
+        if place or before.get("value_unit") == own.get("value_unit"):
+            work.choose_column(name, **{**own, **before})
 
 
 def words_of(kept: dict[str, Any]) -> str:
     """What is kept, in one line; "" for nothing."""
-    parts = []
+    parts = [plural(len(kept["columns"]), "column")] if "columns" in kept else []
     if "threshold" in kept:
         unit = "% of yes" if kept.get("values") == "yes-no" else kept.get("value_unit", "")
         parts.append(f"the threshold {quantity(kept['threshold'], unit)}")

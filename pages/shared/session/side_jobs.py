@@ -127,10 +127,11 @@ def start(work: Workspace, name: SideJobName, about: tuple[Any, ...], job: Job[A
     work.ends_with(job)
 
 
-def give_way(work: Workspace) -> None:
-    """End what nobody has asked for: it goes on from its last step when nothing else runs."""
+def give_way(work: Workspace, to: SideJobName | None = None) -> None:
+    """End what nobody has asked for, except `to`: it goes on from its last step when nothing else runs."""
     for name in UNASKED:
-        stop(work, name)
+        if name != to:
+            stop(work, name)
 
 
 def one_by_one(
@@ -140,7 +141,9 @@ def one_by_one(
     steps: Mapping[str, Callable[[], Job[Any]]],
     cancel: Markdown,
 ) -> dict[str, Any]:
-    """Start one job after the other, as long as no other runs; return what they have brought, by step."""
+    """Start one job after the other, as long as a person asked for no other; return what they have brought,
+    by step. Chains of other screens end: their progress is shown there alone."""
+    give_way(work, name)
     plan = planning(work)
     chain = plan.chains.get(name)
     if chain is None or not same(chain.about, about):

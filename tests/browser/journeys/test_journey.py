@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import geopandas
 import numpy as np
@@ -91,8 +92,8 @@ def ledger_entries(app: RunningApp) -> int:
     return len(open_ledger(place, create=False).entries()) if place.exists() else 0
 
 
-def give_coarse_example(page: Page, app: RunningApp, folder: Path) -> None:
-    """Give the example's files, and settings by which its search is short."""
+def give_coarse_example(page: Page, app: RunningApp, folder: Path, **changes: Any) -> None:
+    """Give the example's files, and settings by which its search is short, with some of them changed."""
     made = example_settings(folder)
     region = Path(made.region or "")
     files = sorted(path for path in region.parent.iterdir() if path.name.endswith((".gz", region.name)))
@@ -109,6 +110,7 @@ def give_coarse_example(page: Page, app: RunningApp, folder: Path) -> None:
         quick=True,
         priors=("car",),
         mechanisms=("spectral-statistics",),
+        **changes,
     )
     choices = folder / "choices.toml"
     choices.write_text(settings_to_toml(asked), encoding="utf-8")

@@ -205,3 +205,22 @@ def test_another_persons_screens_open_while_a_search_stands_still(
         page.get_by_role("button", name="Cancel the search").click()
         heading(page, "The search was cancelled")
         wait_until(lambda: not searching(app), "the search goes on")
+
+
+def test_trying_what_helps_after_a_stop_can_be_stopped(page: Page, app: RunningApp, tmp_path: Path) -> None:
+    """A map that says little for its budget is stopped; its remedies are tried until somebody has enough."""
+    give_coarse_example(page, app, tmp_path, epsilon=0.01, threshold=550_000.0)
+    go_to(page, "Privacy and utility")
+    press(page, "Search for the best design")
+    heading(page, "The proposal")
+    with app.standing_still():
+        go_to(page, "Release")
+        heading(page, "expected to be poor")
+        appear(page.get_by_role("button", name="Stop trying"))
+        wait_until(lambda: searching(app), "no remedy is tried")
+        click(page.get_by_role("button", name="Stop trying"))
+        wait_until(lambda: not searching(app), "a remedy is tried on")
+        appear(page.get_by_role("button", name="Stop trying"), "detached")
+        settle(page)
+        assert not searching(app), "the next remedy is tried"
+    assert page.get_by_role("button", name="Coarser hexagons").is_visible(), "untried, it can still be taken"

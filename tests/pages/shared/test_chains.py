@@ -42,9 +42,11 @@ class Bench:
 
         return Job(work)
 
-    def look(self, work: Workspace, about: str = "these data") -> dict[str, str]:
+    def look(
+        self, work: Workspace, about: str = "these data", name: side_jobs.SideJobName = "curve"
+    ) -> dict[str, str]:
         steps = {step: partial(self.job, step) for step in STEPS}
-        return side_jobs.one_by_one(work, "curve", (about,), steps, "Stop")
+        return side_jobs.one_by_one(work, name, (about,), steps, "Stop")
 
 
 def ended(work: Workspace) -> None:
@@ -89,6 +91,22 @@ def test_what_a_person_asks_for_comes_first_and_the_rest_goes_on_afterwards(scre
     bench.go["second"].set()
     bench.look(work)
     assert bench.begun == ["first", "second", "second"]
+
+
+def test_the_chain_of_the_screen_that_is_open_comes_first(screen: Recorded) -> None:
+    """Before, remedies after a stop waited for the curve of another screen, and nothing said so."""
+    curve, remedies, work = Bench(), Bench(), Workspace()
+    curve.look(work)
+    left = side_jobs.planning(work).jobs["curve"].job
+    assert left is not None
+    remedies.look(work, name="remedies")
+    assert remedies.begun == ["first"]
+    assert left.wait(HANG)
+    assert left.state.state == "cancelled"
+    curve.look(work)
+    assert curve.begun == ["first", "first"]
+    assert list(side_jobs.planning(work).jobs) == ["curve"]
+    curve.go["first"].set()
 
 
 def test_what_a_person_stops_does_not_begin_again(screen: Recorded) -> None:

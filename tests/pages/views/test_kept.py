@@ -51,7 +51,8 @@ def test_only_public_choices_reach_the_browser(town: Town) -> None:
     text = text_of(work)
     assert str(town.private) not in text
     assert "station" not in text
-    assert set(json.loads(text)) == {"about", "choices"}
+    assert set(json.loads(text)) == {"about", "choices", "columns"}
+    assert json.loads(text)["columns"] == {}
     assert json.loads(text)["choices"]["threshold"] == 30.0
     assert text_of(Workspace()) == ""
 
@@ -122,3 +123,40 @@ def test_the_scale_of_the_usual_values_comes_back_with_them() -> None:
     again = sensors()
     give_back(again, read_kept(text_of(asked)))
     assert (again.choices["clip"], again.choices["transform"]) == (1.386, "log")
+
+
+METALS = {
+    "pb": {"value_name": "lead", "value_unit": "mg/kg", "threshold": 60.0, "direction": "above"},
+    "zn": {"value_name": "zinc", "value_unit": "ppm", "threshold": 90.0, "centre": 4.5, "clip": 1.5},
+}
+
+
+def test_the_columns_of_an_atlas_come_back_with_what_was_said_of_each() -> None:
+    asked = sensors("lead")
+    asked.columns = METALS
+    kept = read_kept(text_of(asked))
+    assert kept["columns"] == METALS
+    assert words_of(kept) == "2 columns"
+    again = sensors("lead")
+    again.columns = {
+        "pb": {"value_name": "pb", "value_unit": "mg/kg"},
+        "zn": {"value_name": "zn", "value_unit": "mg/kg"},
+        "cd": {"value_name": "cd", "value_unit": "mg/kg"},
+    }
+    give_back(again, kept)
+    assert again.columns == {**METALS, "cd": {"value_name": "cd", "value_unit": "mg/kg"}}
+    assert again.choices["threshold"] == 60.0
+    other_unit = sensors("lead")
+    other_unit.columns = {"pb": {"value_name": "pb", "value_unit": "g/kg"}, "zn": {"value_unit": "g/kg"}}
+    give_back(other_unit, kept)
+    assert "threshold" not in other_unit.columns["pb"]
+    assert other_unit.columns["zn"]["threshold"] == 90.0
+
+
+def test_columns_that_come_back_are_checked_too() -> None:
+    wrong = {"pb": {"threshold": "high", "direction": "above", "ledger": "/x"}, "zn": 3, "x" * 201: {}}
+    assert read_kept(json.dumps({**BEFORE, "columns": wrong}))["columns"] == {"pb": {"direction": "above"}}
+    many = {str(number): {} for number in range(21)}
+    assert len(read_kept(json.dumps({**BEFORE, "columns": many}))["columns"]) == 20
+    for nothing in ([], 3, {}):
+        assert "columns" not in read_kept(json.dumps({**BEFORE, "columns": nothing}))
