@@ -150,8 +150,8 @@ def make_scene(
         own_side = Sides.of(cell, excursion(response.forward(value), level, direction), facts.lattice.size)
     unchecked = replace(facts, checked=False)  # its releases are simulations
     world = World(
-        unchecked, records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread,
-        mean_known=belief is None, seen_level=response.seen(level), usual=usual,
+        unchecked, records, training, held_out, labels, level, direction, offset, middle=middle,
+        spread=spread, mean_known=belief is None, seen_level=response.seen(level), usual=usual,
         sides=own_side,
     )  # fmt: skip
     return Scene(response, world)

@@ -23,11 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from hexcursion.bundle import write_bundle
-from pages.shared.server.undocumented import BackMsg, ForwardMsg
 from tests.browser.harness import RunningApp, running_app, server_memory, server_seconds
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 

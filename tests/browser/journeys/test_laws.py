@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.harness import (
+    PATIENCE,
     RunningApp,
     appear,
     download,
@@ -113,6 +114,24 @@ def wells_and_a_river(folder: Path) -> tuple[Path, Path]:
     return wells, river
 
 
+CHOICE = "A private choice of the field"
+
+
+def choose_the_field_privately(page: Page) -> None:
+    """A pilot that chooses a law of the field: it is kept over another screen, and says what it buys."""
+    page.get_by_text("By a search on an accounted pilot").click()
+    settle(page)
+    page.get_by_text(CHOICE, exact=True).click()
+    settle(page)
+    for label, value in (("the threshold", "50"), ("A usual value", "30"), ("Most lie within", "60")):
+        fill(page, label, value)
+    go_to(page, "Hexagons")
+    go_to(page, "Privacy and utility")
+    expect(page.get_by_role("radio", name=CHOICE)).to_be_checked(timeout=PATIENCE * 1000)
+    appear(page.get_by_text("which law of a field they fit"))
+    appear(page.get_by_role("button", name="Pay for the pilot"))
+
+
 def test_a_survey_of_yes_and_no_with_a_public_river_is_released(
     app: RunningApp, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
@@ -127,7 +146,9 @@ def test_a_survey_of_yes_and_no_with_a_public_river_is_released(
     give(page, "Public numbers (CSV", river)
     appear(page.get_by_text("The square root of the distance to river in metres"))
     go_to(page, "Privacy and utility")
+    choose_the_field_privately(page)
     choose(page, "The threshold is compared with", "A share: each record says yes or no")
+    expect(page.get_by_role("radio", name=CHOICE)).to_have_count(0, timeout=PATIENCE * 1000)
     fill(page, "A value above this is a yes", "50")
     fill(page, "the threshold", "30")
     heading(page, "A hexagon is inside where more than 30 % of its records say yes")
