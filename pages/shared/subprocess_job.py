@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from multiprocessing.connection import Connection, Pipe
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
@@ -229,6 +230,7 @@ def _in_a_process(
     niceness: int,
     cpu_seconds: int | None,
 ) -> Result:
+    given = ForkingPickler.dumps((work, arguments))
     scratch = PrivateFolder()
     ours, theirs = Pipe()
     child = subprocess.Popen(
@@ -247,8 +249,9 @@ def _in_a_process(
         },
     )
     theirs.close()
+    sender = threading.Thread(target=_hand_over, args=(ours, given), daemon=True)
+    sender.start()
     try:
-        ours.send((work, arguments))
         answer: Result = _followed(ours, report)
         return answer
     except (EOFError, OSError) as error:
@@ -264,8 +267,16 @@ def _in_a_process(
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
+        sender.join()
         ours.close()
         shutil.rmtree(scratch.path, ignore_errors=True)
+
+
+def _hand_over(connection: Connection, given: memoryview) -> None:
+    """Send what to do, in a thread of its own: a process that has not started yet reads nothing, and a person
+    may cancel meanwhile."""
+    with suppress(OSError):  # it ended: `_followed` says so
+        connection.send_bytes(given)
 
 
 def workers() -> int:

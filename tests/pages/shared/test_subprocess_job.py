@@ -9,6 +9,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,6 +71,42 @@ def spread(report: Report) -> list[int]:
     """Worker processes of a process apart."""
     with ProcessExecutor(2) as executor:
         return list(executor.map(square, 3, [1, 2, 3]))
+
+
+def measure(report: Report, given: bytes) -> int:
+    return len(given)
+
+
+STANDS_STILL = "import os, signal, sys\n" + (
+    "if 'pages.shared.subprocess_job' in sys.orig_argv: os.kill(os.getpid(), signal.SIGSTOP)\n"
+)
+
+
+def stands_still() -> bool:
+    """Whether a process that this one started was stopped."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            if state == "T" and int(parent) == os.getpid():
+                return True
+    return False
+
+
+@pytest.mark.parametrize("size", [1_000, 10_000_000])
+def test_a_computation_is_cancelled_before_it_has_taken_what_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """A pipe holds a small part of a project: a process that starts slowly let nobody cancel."""
+    with monkeypatch.context() as patch:
+        (tmp_path / "sitecustomize.py").write_text(STANDS_STILL)
+        patch.syspath_prepend(tmp_path)
+        job = Job(lambda report: in_subprocess(report, measure, b"x" * size))
+        while not stands_still():
+            time.sleep(0.02)
+        job.cancel()
+        assert job.wait(HANG)
+        assert job.state.state == "cancelled"
+    assert in_subprocess(quiet, measure, b"x" * size) == size
 
 
 def quiet(fraction: float, text: str) -> None:
