@@ -115,7 +115,10 @@ def guess_unit(
     signed: Collection[str],
     reasons: list[str],
 ) -> tuple[str | None, bool]:
-    """Return the unit of the value's column and whether it holds answers of yes and no."""
+    """Return the unit of the value's column and whether it holds answers of yes and no.
+
+    `numbers` are the (n,) sampled numbers of each column; `signed` are columns with a percent sign.
+    """
     if not value:
         reasons.append(
             "No column looks like measured numbers: leave empty, in the file, what was not measured, and "
