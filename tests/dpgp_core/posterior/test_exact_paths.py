@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -69,6 +70,8 @@ def test_few_and_many_digits_of_the_same_deviates_round_alike(name: str, noise: 
     assert asked == [128]
     assert np.array_equal(ready.rounded(drawn, 24), many)
     assert asked[1:3] == [24, 88]
+    ready.enclosed = lambda digits: enclosed(digits)._replace(error=np.zeros_like(many))  # type: ignore
+    assert not np.array_equal(ready.rounded(drawn, 24), many), "without its bound 24 digits are believed"
 
 
 @pytest.mark.parametrize("name", PRIORS)
@@ -77,18 +80,23 @@ def test_bad_proposals_change_no_integer(name: str, monkeypatch: pytest.MonkeyPa
 
     Theorem (exact path) of docs/report.
     """
-    ready = paths(name, 0.05)
-    right = ready.rounded(deviates(ready))
+    ready, steps = paths(name, 0.05), []
+    solves = 2 if name == "car" else 1  # the graph's prior noise is a second solution
     rng = np.random.default_rng(2)
     from dpgp_core.posterior import exact_paths as module
 
-    scaled = module._scaled
-    monkeypatch.setattr(
-        module,
-        "_scaled",
-        lambda rest, bits, solve: scaled(rest, bits, lambda x: solve(x) * rng.uniform(0.8, 1.2, x.shape)),
-    )
+    scaled, off = module._scaled, 0.0
+
+    def proposal(rest: Any, bits: int, solve: Any) -> Any:
+        steps.append(off)
+        return scaled(rest, bits, lambda x: solve(x) * rng.uniform(1.0 - off, 1.0 + off, x.shape))
+
+    monkeypatch.setattr(module, "_scaled", proposal)
+    right = ready.rounded(deviates(ready))
+    off = 0.2
     assert np.array_equal(ready.rounded(deviates(ready)), right)
+    assert steps.count(0.0) == 2 * solves
+    assert 28 * solves <= steps.count(0.2) <= 32 * solves, "each bad proposal gains less than a digit"
 
 
 def solved(matrix: list[dict[int, mpmath.mpf]], right: list[mpmath.mpf]) -> list[mpmath.mpf]:
