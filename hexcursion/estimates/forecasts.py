@@ -136,7 +136,7 @@ def expected_release(project: Project) -> str | None:
     estimate = release_estimate(project.domain.size, pace())
     if estimate.seconds < WORTH_SAYING:
         return None
-    return f"Expected now: about {duration(estimate.seconds)} for the release."
+    return f"The release takes about {duration(estimate.seconds)} now."
 
 
 def expected_study(name: str) -> str | None:

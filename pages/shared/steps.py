@@ -51,7 +51,7 @@ RELEASE = _own(
     "Release",
     "release",
     "shield_lock",
-    "Read what will be published and what it costs, then release the map once.",
+    "Read what will be published and at what cost, then release once.",
 )
 PUBLISH = _own(
     "Publish",

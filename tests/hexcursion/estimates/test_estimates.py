@@ -286,7 +286,7 @@ def test_a_release_and_a_study_are_announced(monkeypatch: pytest.MonkeyPatch, to
     project = load_project(town.settings())
     assert forecasts.expected_release(project) is None
     monkeypatch.setattr(model, "measured", lambda: STORED | {"release": [[1, 10.0], [1000, 10.0]]})
-    assert forecasts.expected_release(project) == "Expected now: about 10 s for the release."
+    assert forecasts.expected_release(project) == "The release takes about 10 s now."
     assert forecasts.expected_study("line") == "Expected now: about 60 s and 400 MB of memory."
     assert forecasts.expected_study("another") is None
 
@@ -312,7 +312,7 @@ def test_the_command_line_announces_a_release_of_a_given_design(
         == 0
     )
     said = capsys.readouterr().err
-    assert "for the release." in said
+    assert "The release takes about" in said
     assert "for the search" not in said
 
 

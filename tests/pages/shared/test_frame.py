@@ -274,7 +274,7 @@ def test_the_title_says_what_a_release_is_and_whose_data_they_are(screen: Record
     frame._titled(steps.DATA, badge=False)
     assert screen.said("title") == ["Release", "Release", "Data"]
     assert screen.said("caption") == [
-        "Read what will be published and what it costs, then release the map once.",
+        "Read what will be published and at what cost, then release once.",
         "The released map, free to explore, beside the map without privacy, which only you see.",
         "Choose the private values and the public data to compare them with.",
     ]
