@@ -82,9 +82,9 @@ def load_sensors(
         title="records" if is_count else f"{value} ({unit})",
         owner_word=roles.owner_word,
     )
-    notes = *_notes(store, observations, roles, wanted), *repeats.notes
-    notes = *notes, *_notes_to_answer(value, far, store, wanted)
-    return observations, tally.report(name, observations.size, notes)
+    notes = [*_notes(store, observations, roles, wanted), *repeats.notes]
+    notes += _notes_to_answer(value, far, store, wanted)
+    return observations, tally.report(name, observations.size, tuple(notes))
 
 
 def _read(table: Table, roles: Columns, wanted: Wanted, tally: Tally, store: Found) -> None:

@@ -320,14 +320,13 @@ class PreparedSums:
     def draw(self, entropy: Entropy) -> Released:
         (released,) = self.released(ExactNoise(entropy))
         stored = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
+        given = self.plan, released, self.known
         if self.field is not None:
-            read = partial(read_drifted, checked=self.checked)
-            drawn = read(self.plan, released, self.known, self.field, self.design.paths, entropy)
-            return replace(drawn, sums=stored)
-        read_by = partial(unseen_by, self.design)
-        found_by = partial(read_sums, maps=_maps(self.design), checked=self.checked)
-        found = found_by(self.plan, released, self.known, read_by, self.design.paths, entropy)
-        return replace(found, sums=stored)
+            read = read_drifted(*given, self.field, self.design.paths, entropy, checked=self.checked)
+        else:
+            read_by, maps = partial(unseen_by, self.design), _maps(self.design)
+            read = read_sums(*given, read_by, self.design.paths, entropy, maps=maps, checked=self.checked)
+        return replace(read, sums=stored)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -375,7 +374,16 @@ class PreparedLooks:
     def _read(self, first: SpectralSums, look: Look, second: SpectralSums, entropy: Entropy) -> Released:
         design, plan = self.design, self.plan
         read_by = partial(unseen_by, design)
-        read = partial(read_sums, maps=_maps(design), checked=self.checked)
-        reading = read(plan, first, self.known, read_by, design.paths, entropy, (look, second))
+        reading = read_sums(
+            plan,
+            first,
+            self.known,
+            read_by,
+            design.paths,
+            entropy,
+            (look, second),
+            maps=_maps(design),
+            checked=self.checked,
+        )
         second_sums = KeptSums.of(second, look.features)
         return replace(reading, sums=KeptSums.of(first, plan.features, self.known.cells, None, second_sums))
