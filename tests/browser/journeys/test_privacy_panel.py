@@ -23,14 +23,20 @@ from tests.browser.journeys.test_journey import heading, ledger_entries
 WAIT = PATIENCE * 1000
 
 
-@pytest.mark.slow
-def test_solving_is_cancelled_started_again_settled_on_and_kept(
-    app: RunningApp, new_page: Callable[..., Page]
-) -> None:
+def finished_example(app: RunningApp, new_page: Callable[..., Page]) -> Page:
+    """The viewer with the example that is already released."""
     page = new_page()
     open_screen(page, app)
     press(page, "Open the finished example")
     page.wait_for_url("**/viewer*")
+    return page
+
+
+@pytest.mark.slow
+def test_solving_is_cancelled_started_again_settled_on_and_kept(
+    app: RunningApp, new_page: Callable[..., Page]
+) -> None:
+    page = finished_example(app, new_page)
     before = ledger_entries(app)
     go_to(page, "Privacy and utility")
     page.get_by_text("Set the agreement", exact=True).click()
@@ -66,10 +72,7 @@ def test_solving_is_cancelled_started_again_settled_on_and_kept(
 def test_paths_are_explained_varied_and_set_beside_spectral_statistics(
     app: RunningApp, new_page: Callable[..., Page]
 ) -> None:
-    page = new_page()
-    open_screen(page, app)
-    press(page, "Open the finished example")
-    page.wait_for_url("**/viewer*")
+    page = finished_example(app, new_page)
     before = ledger_entries(app)
     go_to(page, "Privacy and utility")
     choose("How the map is drawn", "Posterior paths")(page)
