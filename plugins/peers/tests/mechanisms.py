@@ -87,17 +87,6 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
     "cloaking": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}, {"scale": 0.9}],
     "functional": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}],
 }
-KEPT = dict.fromkeys(
-    (
-        "sparse-gp",
-        "inducing plan",
-        "convcnp plan",
-        "convcnp",
-        "cloaking",
-        "plan of cloaking",
-    ),
-    4,
-)
 MODULES = dict.fromkeys(
     f"hexcursion_peers.{name}"
     for name in ("labels.cloaking", "labels.functional", "neural.mechanism", "sparse.mechanism")

@@ -11,7 +11,7 @@ import pytest
 
 from hexcursion.cli import main
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger import Ledger, LedgerError, chain, open_ledger
+from hexcursion.ledger import Ledger, LedgerError, open_ledger
 from hexcursion.ledger.places import home
 from hexcursion.new_place import made_whole
 from tests.hexcursion.cli.test_cli import arguments
@@ -232,19 +232,3 @@ def test_a_reason_that_nobody_could_read_does_not_enter_the_ledger(
         "`python -m hexcursion ledger void --help`.\n"
     )
     assert [entry.kind for entry in open_ledger().entries()] == ["genesis"]
-
-
-def test_a_clock_behind_the_ledger_is_told_before_the_plan(
-    town: Town, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(chain, "clock_note", lambda last: f"late after entry {last.number}")
-    assert (
-        main(
-            [
-                *arguments(town, out, **{"--lengthscale": "500", "--ridge": "3", "--priors": "car"}),
-                "--dry-run",
-            ]
-        )
-        == 0
-    )
-    assert "late after entry 0\n" in capsys.readouterr().err

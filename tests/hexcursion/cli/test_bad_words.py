@@ -7,48 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from data_loaders import LOADERS
-from dpgp_core import PRIORS
 from hexcursion.cli import main
 from hexcursion.ledger import open_ledger
-from hexcursion.settings import settings_to_toml
 from tests.town import BOX, Town
-
-NAMES = ", ".join(PRIORS)
-READERS = " or ".join(map(repr, LOADERS)) if len(LOADERS) == 2 else f"one of {', '.join(LOADERS)}"
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (
-            ["--priors", "cubic"],
-            f"priors must be a list of at least one name among {NAMES}, not 'cubic'.",
-        ),
-        (
-            ["--centre", "nan"],
-            "centre must be a finite number in transformed units, not nan: name a public value near the "
-            "middle of the data.",
-        ),
-        (
-            ["--centre", "inf"],
-            "centre must be a finite number in transformed units, not inf: name a public "
-            "value near the middle of the data.",
-        ),
-        (["--loader", "parquet"], f"data.loader must be {READERS}, not 'parquet'."),
-        (["--paths", ""], "paths must be a whole number from 1 to 1000, not '': try 1."),
-        (["--clip", "0"], "clip must be a positive finite number in transformed units, not 0.0."),
-    ],
-)
-def test_a_bad_word_is_one_sentence(
-    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
-) -> None:
-    out = tmp_path / "bundle"
-    given = ["release", "--data", str(town.private), "--value", "no2", "--lon", "lon", "--lat", "lat"]
-    given += ["--bbox", *map(str, BOX), "--threshold", "30", "--out", str(out)]
-    assert main([*given, *words]) == 2
-    assert capsys.readouterr().err == f"error: {sentence}\n"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_table_without_a_value_is_not_answered_in_words_of_sales(
@@ -63,34 +24,6 @@ def test_a_table_without_a_value_is_not_answered_in_words_of_sales(
     assert column in capsys.readouterr().err
     assert main([*given, "--years", "2022"]) == 2
     assert "Price Paid rows carry postcodes" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ('paths = ""', "paths must be a whole number from 1 to 1000, not '': try 1."),
-        ("paths = []", "paths must be a whole number from 1 to 1000, not (): try 1."),
-        ("paths = true", "paths must be a whole number from 1 to 1000, not True: try 1."),
-        ('priors = "cubic"', f"priors must be a list of at least one name among {NAMES}, not 'cubic'."),
-        (
-            "centre = nan",
-            "centre must be a finite number in transformed units, not nan: name a public value "
-            "near the middle of the data.",
-        ),
-    ],
-)
-def test_a_bad_line_of_a_settings_file_is_one_sentence(
-    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, sentence: str
-) -> None:
-    name = line.split(" ")[0]
-    lines = [
-        kept for kept in settings_to_toml(town.settings()).splitlines() if not kept.startswith(f"{name} =")
-    ]
-    file, out = tmp_path / "settings.toml", tmp_path / "bundle"
-    file.write_text("\n".join([line, *lines]), encoding="utf-8")
-    assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 2
-    assert capsys.readouterr().err == f"error: {sentence}\n"
-    assert not out.exists()
 
 
 @pytest.mark.parametrize(
@@ -209,17 +142,6 @@ def test_a_file_that_cannot_be_written_is_refused_before_a_bundle_is_read(
     assert capsys.readouterr() == (
         "", "error: dense.txt is neither .csv nor .geojson: name the file for one of them.\n"
     )  # fmt: skip
-
-
-def test_a_ledger_that_is_not_there_is_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = tmp_path / "none.sqlite"
-    assert main(["ledger", "verify", "--ledger", str(place)]) == 2
-    assert capsys.readouterr().err == (
-        f"error: There is no ledger at {place}: the first release begins one.\n"
-    )
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

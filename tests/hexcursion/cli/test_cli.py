@@ -180,25 +180,14 @@ def test_settings_file_is_the_same_release(town: Town, out: Path, tmp_path: Path
         ({"--lon": "lat", "--lat": "lon"}, "exchange"),
         ({"--crs": "EPSG:27700"}, "degrees"),
         ({"--crs": "EPSG:99999999"}, "EPSG"),
-        ({"--epsilon": "-1"}, "epsilon"),
-        ({"--delta": "2"}, "delta"),
         ({"--epsilon": "1e-9", "--delta": "1e-13", "--unit": "cell"}, "smallest feasible epsilon"),
         ({"--resolution": "0"}, "resolution"),
         ({"--reference": None}, "centre"),
-        ({"--segment": "castles"}, "castles"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(
     town: Town, out: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, str | None], word: str
 ) -> None:
-    if "--segment" in changes:
-        changes = {
-            **changes,
-            "--value": None,
-            "--lon": None,
-            "--lat": None,
-            "--postcodes": str(town.reference),
-        }
     assert main(arguments(town, out, **changes)) == 2
     message = capsys.readouterr().err.strip().splitlines()[-1]
     assert message.startswith("error: ")
@@ -206,25 +195,3 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     assert "Traceback" not in message
     assert not out.exists()
     assert not out.with_name("bundle.zip").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "word"),
-    [
-        (b"", "empty"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", ""),
-        (b"lon,lat,no2\n10.05,50.04,nan\n10.05,50.04,\n", ""),
-        (b"lon,lat,no2\n543210,181000,20\n", ""),
-    ],
-)
-def test_bad_files_are_one_sentence(
-    town: Town, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, word: str
-) -> None:
-    bad = tmp_path / "bad.csv"
-    bad.write_bytes(content)
-    assert main(arguments(town, out, **{"--data": str(bad)})) == 2
-    message = capsys.readouterr().err.strip()
-    assert message.startswith("error: ")
-    assert len(message.splitlines()) == 1
-    assert word in message
-    assert not out.exists()

@@ -37,7 +37,6 @@ def own(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 MAIN = sys.modules["hexcursion.cli.main"]  # the package's own name of it is the function
 PARSERS = dict(commands(build_parser()))
-SMALL = {name: own(parser) for name, parser in PARSERS.items() if len(own(parser)) < 15}
 
 
 def test_every_command_says_what_it_does_and_where_to_go() -> None:
@@ -46,70 +45,6 @@ def test_every_command_says_what_it_does_and_where_to_go() -> None:
     for name, parser in PARSERS.items():
         has_parts = any(isinstance(action, argparse._SubParsersAction) for action in parser._actions)
         assert has_parts or callable(parser.get_default("run")), name
-
-
-def test_what_a_command_needs() -> None:
-    needed = {
-        name: sorted((action.option_strings or [action.dest])[0] for action in actions if action.required)
-        for name, actions in SMALL.items()
-    }
-    assert needed == {
-        "demo": ["--out"],
-        "view": ["bundle"],
-        "areas": ["--polygons", "bundle"],
-        "outline": ["names"],
-        "site": ["--out", "bundles"],
-        "key": [],
-        "key new": ["file"],
-        "key public": ["file"],
-        "sign": ["--key", "bundle"],
-        "verify": ["bundle"],
-        "ledger": [],
-        "ledger show": [],
-        "ledger verify": [],
-        "ledger budget": ["--delta", "--epsilon", "--unit", "dataset"],
-        "ledger void": ["--reason", "entry"],
-        "ledger join": ["--reason", "dataset", "other"],
-        "ledger apart": ["--reason", "dataset", "other"],
-        "lint": [],
-    }
-
-
-def test_what_a_command_takes_when_nothing_is_said() -> None:
-    usual = {
-        f"{name} {action.option_strings[0]}": action.default
-        for name, actions in SMALL.items()
-        for action in actions
-        if action.option_strings and action.default is not None and action.dest not in ("person", "readings")
-    }
-    assert usual == {
-        "demo --epsilon": 1.0,
-        "view --derive": [],
-        "areas --name": "",
-        "areas --confidence": 0.9,
-        "site --address": "",
-        "ledger show --json": False,
-        "ledger verify --seal": [],
-        "ledger budget --reason": "",
-        "lint --paper": False,
-    }
-
-
-def test_many_or_one_and_which_words() -> None:
-    many = {
-        f"{name} {action.dest}": action.nargs
-        for name, actions in SMALL.items()
-        for action in actions
-        if action.nargs not in (None, 0)
-    }
-    assert many == {
-        "outline names": "+",
-        "view derive": "+",
-        "site bundles": "+",
-        "lint source": "?",
-    }
-    (unit,) = [action for action in SMALL["ledger budget"] if action.dest == "unit"]
-    assert tuple(unit.choices or ()) == ("point", "cell")
 
 
 @pytest.mark.parametrize("word", ["key", "ledger"])

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hexcursion.bundle import BundleError
 from hexcursion.cli import bundles, options
-from hexcursion.cli.main import build_parser
-from hexcursion.errors import Cancelled, WorkflowError
-from hexcursion.settings.atlas import OWN
-from tests.hexcursion.cli.test_spoken import SETTINGS, Calls, asked, words
+from hexcursion.errors import WorkflowError
+from tests.hexcursion.cli.test_spoken import SETTINGS, Calls, asked
 
 MAIN = sys.modules["hexcursion.cli.main"]
 
@@ -23,122 +19,6 @@ MAIN = sys.modules["hexcursion.cli.main"]
 @pytest.fixture
 def calls() -> Calls:
     return Calls()
-
-
-def test_a_site_is_written_packed_and_said(
-    calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def write(
-        sources: Any, out: Path, address: str, signers: object, left_out: Any, readings: list[str]
-    ) -> list[str]:
-        calls.append((sources, out, address, signers, readings))
-        if address:
-            left_out("b.zip: it is no bundle.")
-        return ["one", "two"]
-
-    monkeypatch.setattr(MAIN, "write_site", write)
-    monkeypatch.setattr(MAIN, "signers_of", lambda given: "signers")
-    monkeypatch.setattr(MAIN, "zip_of_site", lambda out: b"zip")
-    status = []
-    for name, more in (("a", []), ("b", ["--address", "https://x.org"])):
-        out = str(tmp_path / name)
-        status.append(
-            MAIN.run_site(build_parser().parse_args(["site", "a.zip", "b.zip", "--out", out, *more]))
-        )
-    assert status == [0, 1]
-    sources = [Path("a.zip"), Path("b.zip")]
-    assert calls == [
-        (sources, tmp_path / "a", "", "signers", []),
-        (sources, tmp_path / "b", "https://x.org", "signers", []),
-    ]
-    assert (tmp_path / "a.zip").read_bytes() == b"zip"
-    said = capsys.readouterr()
-    assert said.err == "left out: b.zip: it is no bundle.\n"
-    a = tmp_path / "a"
-    assert said.out.splitlines()[:4] == [
-        *("  one", "  two"),
-        f"Open {a / 'index.html'}, or put {a} on any web server; {a}.zip is the same to upload.",
-        "embed.txt beside each map shows it in another page.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("error", "said", "status"),
-    [
-        (Cancelled(), "error: Stopped; nothing was released.\n", 7),
-        (KeyboardInterrupt(), "error: Stopped; nothing was released.\n", 7),
-        (WorkflowError("It is late."), "error: It is late.\n", 2),
-        (BundleError("It is torn."), "error: It is torn.\n", 2),
-    ],
-)
-def test_every_end_is_a_sentence_and_a_status(
-    error: BaseException,
-    said: str,
-    status: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(MAIN, "build_parser", Calls().taking("parser", error))
-    assert MAIN.main(["view", "b"]) == status
-    assert capsys.readouterr() == ("", said)
-
-
-def test_areas_are_asked_with_what_was_typed_and_written_where_asked(
-    calls: Calls, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answer = SimpleNamespace(name="Town", share=0.25, low=0.1, high=0.4, covered=1.0, row=lambda: {"a": 1})
-    found = (SimpleNamespace(shapes="shapes"), [answer])
-    for name, value in (
-        ("layer_of", "bundle"),
-        ("Viewer", "viewer"),
-        ("answers_from", found),
-        ("write_table", None),
-        ("question_words", "Shares:"),
-        ("new_table", Path("t.csv")),
-    ):
-        monkeypatch.setattr(bundles, name, calls.taking(name, value))
-    full = ["--threshold", "9", "--confidence", ".8", "--name", "id", "--out", "t.csv"]
-    for more in ([], full):
-        assert bundles.run_areas(build_parser().parse_args(["areas", "b", "--polygons", "p", *more])) == 0
-    asked = [(given, named) for name, given, named in calls if name == "answers_from"]
-    assert asked == [
-        (("viewer", "p"), {"threshold": None, "confidence": 0.9, "name": ""}),
-        (("viewer", "p"), {"threshold": 9.0, "confidence": 0.8, "name": "id"}),
-    ]
-    assert [given for name, given, _ in calls if name == "question_words"] == [
-        ("viewer", [answer], None),
-        ("viewer", [answer], 9.0),
-    ]
-    assert [given for name, given, _ in calls if name == "write_table"] == [
-        (Path("t.csv"), [{"a": 1}], "shapes")
-    ]
-    assert capsys.readouterr().out == 2 * words("Shares:", "  Town: 25 % (10 % to 40 %)")
-
-
-@pytest.mark.parametrize(("known", "status"), [(True, 0), (False, 1)])
-def test_verify_ends_well_for_known_signers_alone(
-    known: bool, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    signers = SimpleNamespace(says=lambda one: f"Signed by {one}.", knows=lambda one: known)
-    monkeypatch.setattr(bundles, "signers_of", lambda given: signers)
-    monkeypatch.setattr(bundles, "open_any", lambda path: SimpleNamespace(signature="Ada"))
-    assert bundles.run_verify(build_parser().parse_args(["verify", "b"])) == status
-    assert capsys.readouterr().out == "Signed by Ada.\n"
-
-
-@pytest.mark.parametrize(
-    ("signed", "said"),
-    [([Path("a"), Path("b")], "Signed: a\nSigned: b\n"), ([], "It was signed with this key already.\n")],
-)
-def test_sign_says_what_was_signed(
-    signed: list[Path], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    order: list[str] = []
-    monkeypatch.setattr(bundles, "open_any", lambda path: order.append(f"read {path}"))
-    monkeypatch.setattr(bundles, "office_key", lambda file: order.append(f"key {file}") or "key")
-    monkeypatch.setattr(bundles, "sign_bundle", lambda path, key: signed)
-    assert bundles.run_sign(build_parser().parse_args(["sign", "b", "--key", "k"])) == 0
-    assert (order, capsys.readouterr().out) == (["read b", "key k"], said)
 
 
 @pytest.mark.parametrize(
@@ -206,56 +86,6 @@ def test_a_resolution_is_proposed_where_nothing_says_one(
     assert calls == ([("propose", (SETTINGS, records), {})] if proposed else [])
     told = f"By default resolution 6 suits (--resolution takes {said}).\n" if proposed else ""
     assert capsys.readouterr() == ("", told)
-
-
-ADDED = {
-    "config": (["--config"], None, "FILE.toml", None),
-    "trust_settings": (["--trust-settings"], 0, None, None),
-    "profile": (["--profile"], None, "NAME|none", None),
-    "place": (["--place"], None, "NAME", None),
-    "reach": (["--reach"], None, "KM", None),
-    "same_records_as": (["--same-records-as"], "+", "ENTRY", []),
-    "wanted_iou": (["--wanted-iou"], None, "IOU", None),
-    "out": (["--out"], None, "DIR", None),
-    "dry_run": (["--dry-run"], 0, None, False),
-    "show_baseline": (["--show-baseline"], 0, None, False),
-    "sign": (["--sign"], None, "FILE", None),
-    "help_all": (["--help-all"], 0, None, None),
-}
-
-
-def test_a_release_has_some_options_that_are_no_settings() -> None:
-    parser = build_parser()
-    (commands,) = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
-    known = {one.dest: one for one in commands.choices["release"]._actions}
-    assert {
-        name: (known[name].option_strings, known[name].nargs, known[name].metavar, known[name].default)
-        for name in ADDED
-    } == ADDED
-    assert (known["reach"].type, known["same_records_as"].type) == (float, int)
-    assert known["wanted_iou"].type is options.share
-    many = {name: one.nargs for name, one in known.items() if one.nargs not in (None, 0) and "." not in name}
-    assert many == {
-        **dict.fromkeys(
-            (
-                "covariates",
-                "covariate_columns",
-                "features",
-                "layers",
-                "label_columns",
-                "layer_colours",
-                "layer_widths",
-                "notes",
-                "priors",
-                "mechanisms",
-                "same_records_as",
-                "derived",
-                *OWN,
-            ),
-            "+",
-        ),
-        "bbox": 4,
-    }
 
 
 @pytest.mark.parametrize(

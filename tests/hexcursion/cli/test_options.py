@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from data_loaders import LOADERS
 from geo.context.surroundings import Place
 from hexcursion.cli import main
 from hexcursion.cli.main import build_parser
@@ -23,6 +24,7 @@ BASE = (
 )  # fmt: skip
 SENSORS = SourceSettings("s.csv", value="v", x="x", y="y")
 BOX = (0.0, 51.0, 1.0, 52.0)
+READERS = " or ".join(map(repr, LOADERS)) if len(LOADERS) == 2 else f"one of {', '.join(LOADERS)}"
 
 
 def parsed(*words: str) -> ReleaseSettings:
@@ -126,6 +128,7 @@ def test_options_override_the_file_also_to_switch_something_off(tmp_path: Path) 
         ),
         (("--reference-years", "2018"), "Name the file of the reference with --reference."),
         (("--where", "species"), "Write row filters as COLUMN=VALUE, not 'species'."),
+        (("--loader", "parquet"), f"data.loader must be {READERS}, not 'parquet'."),
         (("--cutoff", "2"), "cutoff must be a number above 0 and at most 1, not 2.0: try 0.5."),
     ],
 )

@@ -19,7 +19,6 @@ from hexcursion.cli import run
 from hexcursion.cli.main import build_parser
 from hexcursion.comparing.own_records import OwnRecords
 from hexcursion.errors import WorkflowError
-from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.settings import ReleaseSettings, SourceSettings
 
 MAIN = sys.modules["hexcursion.cli.main"]
@@ -85,51 +84,6 @@ def planned(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return made
 
 
-RECEIPT = ("", "Receipt", "  Unit     One record.", "! Promise  Weaker.")
-
-
-def test_a_release_is_planned_published_read_and_said(
-    planned: Any, calls: Calls, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run._release(SETTINGS, tmp_path / "new", "ledger", False, True, 0.7, None, (3,)) == 0
-    assert [name for name, _, _ in calls] == [
-        *("plan_settings", "publish_planned", "read_bundle", "how_right", "_print_baseline"),
-    ]
-    (settings, place, listener), named = calls[0][1:]
-    assert (settings, place, type(listener)) == (SETTINGS, "ledger", run._Printed)
-    assert named == {"wanted": 0.7, "same_as": (3,), "pay": True}
-    assert calls[1][1:] == ((planned, tmp_path / "new"), {})
-    assert calls[2][1:] == ((Path("/o/new"),), {"just_written": True})
-    assert calls[3][1:] == (("statement", "published"), {})
-    assert calls[4][1:] == (("project", "tuned", planned.bundle), {})
-    assert capsys.readouterr().out == words(
-        *RECEIPT, "", "Released as 0123; bundle in /o/new and /o/new.zip.", "  Nine in ten."
-    )
-
-
-@pytest.mark.parametrize(("baseline", "tuned", "said"), [(False, "t", 0), (True, None, 0), (True, "t", 1)])
-def test_a_baseline_is_told_where_it_is_asked_for_and_was_searched(
-    planned: Any, calls: Calls, tmp_path: Path, baseline: bool, tuned: Any, said: int
-) -> None:
-    planned.tuned = tuned
-    run._release(SETTINGS, tmp_path / "new", None, False, baseline)
-    assert [name for name, _, _ in calls].count("_print_baseline") == said
-
-
-def test_a_signed_release_names_its_key(
-    planned: Any,
-    calls: Calls,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    key: Any = SimpleNamespace(public_key=lambda: SimpleNamespace(public_bytes_raw=lambda: b"raw"))
-    monkeypatch.setattr(run, "fingerprint", lambda raw: f"finger of {raw!r}")
-    run._release(SETTINGS, tmp_path / "new", None, False, False, key=key)
-    assert ("_sign", (planned.done, key), {}) in calls
-    assert capsys.readouterr().out.splitlines()[-2] == "Signed with the key finger of b'raw'."
-
-
 def test_who_stops_after_the_release_is_told_that_it_stands(
     planned: Any, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,36 +92,6 @@ def test_who_stops_after_the_release_is_told_that_it_stands(
     with pytest.raises(KeyboardInterrupt) as stopped:
         run._release(SETTINGS, tmp_path / "new", None, False, False)
     assert stopped.value.__notes__ == ["The release 0123 is charged; its bundle is in /o/new."]
-
-
-@pytest.mark.parametrize("weak", [False, True])
-def test_a_dry_run_checks_and_publishes_nothing(
-    planned: Any,
-    calls: Calls,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    weak: bool,
-) -> None:
-    monkeypatch.setattr(run, "weak", calls.taking("weak", weak))
-    assert run._release(SETTINGS, Path("/nowhere/there"), None, True, True) == 0
-    assert [name for name, _, _ in calls] == [
-        *("plan_settings", "check", "weak"),
-        *(["_print_remedies"] if weak else []),
-    ]
-    assert calls[0][2]["pay"] is False
-    assert calls[2][1] == ("expected",)
-    assert capsys.readouterr().out == words(
-        *RECEIPT, "", "Dry run: nothing was drawn or charged. The ledger would accept it now."
-    )
-
-
-def test_a_poor_map_is_stopped_after_what_helps(
-    planned: Any, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "plan_settings", calls.taking("plan", LowAgreement("poor")))
-    with pytest.raises(LowAgreement):
-        run._release(SETTINGS, tmp_path / "new", None, False, False)
-    assert [name for name, _, _ in calls] == ["plan", "_print_remedies"]
 
 
 def test_a_bundle_or_its_zip_that_is_there_stops_a_release_before_anything(
@@ -184,25 +108,6 @@ def test_a_bundle_or_its_zip_that_is_there_stops_a_release_before_anything(
 
 def asked(*given: str) -> argparse.Namespace:
     return build_parser().parse_args(["release", "--data", "x.csv", "--threshold", "30", *given])
-
-
-def test_the_main_job_hands_on_what_was_typed(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = SimpleNamespace(ledger="mine.sqlite")
-    monkeypatch.setattr(run, "any_from_options", lambda options: given)
-    monkeypatch.setattr(run, "_release", calls.taking("release", 0))
-    monkeypatch.setattr(run, "office_key", lambda file: f"key in {file}")
-    full = asked(
-        *("--out", "new", "--show-baseline", "--wanted-iou", "0.7", "--sign", "k"),
-        *("--same-records-as", "3", "4"),
-    )
-    bare, dry = asked("--out", "new"), asked("--dry-run", "--sign", "k")
-    for options in (full, bare, dry):
-        assert run.run_release(options) == 0
-    assert [given for _, given, _ in calls] == [
-        (given, Path("new"), "mine.sqlite", False, True, 0.7, "key in k", [3, 4], full),
-        (given, Path("new"), "mine.sqlite", False, False, None, None, [], bare),
-        (given, Path(), "mine.sqlite", True, False, None, None, [], dry),
-    ]
 
 
 def test_the_demo_is_the_shipped_sales_with_a_ledger_of_its_own(

@@ -22,7 +22,6 @@ from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import build_lattice, load_project
-from hexcursion.project.model import answers_of
 from hexcursion.project.records import bin_records
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.simulated import simulate_reference
@@ -129,21 +128,6 @@ def test_a_project_of_answers_asks_for_a_share(domain: Domain, tmp_path: Path) -
     west = domain.centres_lonlat[:, 0] <= float(np.median(domain.centres_lonlat[:, 0]))
     assert inside[west].all()
     assert not inside[~west].all()
-
-
-@pytest.mark.parametrize(
-    ("name", "limit", "yes"),
-    [
-        ("heating", None, "heating"),
-        ("value", None, "a yes"),
-        ("Answer", None, "a yes"),
-        ("value", 50.0, "value above 50 ug/l"),
-    ],
-)
-def test_a_column_called_value_is_a_yes_and_not_a_value(name: str, limit: float | None, yes: str) -> None:
-    found = answers_of(settings(value_name=name, yes_above=limit))
-    assert found is not None
-    assert found.yes == yes
 
 
 def test_values_that_are_no_answers_are_refused(domain: Domain, tmp_path: Path) -> None:

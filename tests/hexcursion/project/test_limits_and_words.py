@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +23,6 @@ from hexcursion.project.example import (
     example_settings,
     is_example,
 )
-from hexcursion.project.model import Project
 from hexcursion.project.public_numbers import BaselineField, Covariates, Exposure, even_exposure
 from hexcursion.project.records import (
     PlacedObservations,
@@ -33,7 +31,7 @@ from hexcursion.project.records import (
     cell_shares,
     public_n,
 )
-from hexcursion.project.response import Answers, ResponseScale, tidy
+from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.project.simulated import world_model
 from hexcursion.settings.data_settings import SourceSettings
 
@@ -97,15 +95,6 @@ def test_values_without_a_logarithm_are_refused(bad: float) -> None:
 def test_an_impossible_scale_is_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidValue, match=said):
         replace(PLAIN, **changes)  # type: ignore[arg-type]
-
-
-def test_a_yes_is_above_the_limit_or_a_one() -> None:
-    above = Answers("lead above 50", 50.0)
-    assert above.of(np.array([49.9, 50.0, 50.1])).tolist() == [0.0, 0.0, 100.0]
-    assert above.block() == {"yes": "lead above 50", "yes_above": 50.0}
-    assert Answers("a yes", None).of(np.array([1.0, 0.0])).tolist() == [100.0, 0.0]
-    with pytest.raises(InvalidValue, match="values of yes and no must be 1 and 0"):
-        Answers("a yes", None).of(np.array([1.0, 0.0, 2.0]))
 
 
 def test_records_are_cut_counted_and_of_one_unit() -> None:
@@ -224,20 +213,6 @@ def test_three_points_and_a_fifth_of_a_layer_are_too_many_places(
             refuse_private_layers((layer,), private, places_public=False)
     else:
         refuse_private_layers((layer,), private, places_public=False)
-
-
-def test_maps_return_to_the_mean_of_published_answers_where_there_are_some() -> None:
-    """Shares of yes in per cent as answers, -1 to 1; 0 for amounts and without published answers."""
-    answers, named = Answers("a yes", None), SimpleNamespace(reference="r.csv")
-    reference = placed([0, 1, 2, 3], [100.0, 0.0, 0.0, 0.0])
-
-    def usual(**held: object) -> float:
-        project = SimpleNamespace(**{"answers": answers, "settings": named, "reference": reference, **held})
-        return Project.usual_answer.fget(project)  # type: ignore[attr-defined]
-
-    assert usual() == -0.5
-    assert usual(answers=None) == 0.0
-    assert usual(settings=SimpleNamespace(reference=None)) == 0.0
 
 
 def test_a_layer_is_called_as_its_file() -> None:

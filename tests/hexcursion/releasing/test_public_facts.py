@@ -13,11 +13,10 @@ from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from hexcursion.bundle.statement.receipt import BudgetLine, ReceiptFacts, build_receipt
-from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.record import PrivacyFacts, ReceiptLine, Tuning
-from hexcursion.releasing.once import prepare_draw, read_release, try_draw
+from hexcursion.releasing.once import read_release, try_draw
 from hexcursion.releasing.transaction import plan_release, release_of
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import Tuned
@@ -123,30 +122,6 @@ def test_equal_rows_are_stated_where_each_is_a_record(hamlet: Project, hamlet_tu
         data = replace(hamlet.settings.data, equal_rows=equal)
         project = replace(hamlet, settings=hamlet.settings.with_changes(data=data, unit=unit))
         assert plan_release(project, hamlet_tuned.choice, open_ledger()).privacy.each_row is stated
-
-
-@pytest.mark.parametrize(
-    "error", [ValueError("too far"), OverflowError("too far"), np.linalg.LinAlgError("too far")]
-)
-def test_whatever_fails_in_a_preparation_or_a_reading_is_said_before_a_charge(
-    hamlet: Project, hamlet_tuned: Tuned, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
-    design, facts, records = plan.choice.design, public_facts(hamlet), plan.records
-    drawn = try_draw(plan.prepared)
-
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(mechanism_of(design), "prepare", fail, raising=False)
-    monkeypatch.setattr(questions, "read", fail)
-    said = r"^This design cannot be drawn \(too far\): nothing was charged\. Choose another range, ridge or"
-    with pytest.raises(WorkflowError, match=said):
-        prepare_draw(design, facts, records)
-    with pytest.raises(WorkflowError, match=said):
-        read_release(design, facts, records, drawn, trial=True)
-    with pytest.raises(type(error), match=r"^too far$"):
-        read_release(design, facts, records, drawn)
 
 
 def test_a_value_is_called_as_the_settings_say_or_else_as_its_column(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,20 +129,6 @@ def test_a_failure_after_the_draw_stays_charged(
     assert plan_release(project, tuned.choice, ledger).preview.before > 0
 
 
-def test_a_bundle_without_its_commit_does_not_stand(
-    project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*args: object) -> None:
-        raise OSError("database gone")
-
-    monkeypatch.setattr(ledger, "commit", refuse)
-    with pytest.raises(Unreleased, match="database gone"):
-        publish(plan_release(project, tuned.choice, ledger), ledger, out)
-    assert not out.exists()
-    assert list(out.parent.iterdir()) == []
-    assert kinds(ledger)[-2:] == ["reserve", "draw"]
-
-
 def test_a_database_lost_after_the_commit_leaves_the_release_to_the_next_start(
     project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,30 +153,6 @@ def test_a_database_lost_after_the_commit_leaves_the_release_to_the_next_start(
     monkeypatch.undo()
     recover(out.parent, ledger.identity, ledger.committed)
     assert read_bundle(out).domain.size == project.domain.size
-
-
-def test_a_bundle_whose_place_is_taken_after_the_commit_waits_until_it_is_free(
-    project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit = ledger.commit
-
-    def taken_meanwhile(number: int, release_id: str, digest: str) -> None:
-        commit(number, release_id, digest)
-        (out / "another").mkdir(parents=True)
-
-    monkeypatch.setattr(ledger, "commit", taken_meanwhile)
-    with pytest.raises(
-        Unreleased,
-        match=r"^The release was committed as entry 3, but The bundle could not be put in its place: .* is "
-        r"taken by another one\. It waits in .*\. It is put there by itself at the next start, once the",
-    ) as error:
-        publish(plan_release(project, tuned.choice, ledger), ledger, out)
-    assert error.value.entry == 3
-    assert kinds(ledger)[-1] == "commit"
-    shutil.rmtree(out)
-    recover(out.parent, ledger.identity, ledger.committed)
-    assert read_bundle(out).domain.size == project.domain.size
-    assert sorted(path.name for path in out.parent.iterdir()) == ["bundle", "bundle.zip"]
 
 
 def test_a_seeded_source_cannot_stand_behind_a_release(

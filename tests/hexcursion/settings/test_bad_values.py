@@ -103,6 +103,9 @@ def refusal(**changes: object) -> str:
             "layers must be a text without NUL characters, not 'a\\x00b': leave them out.",
         ),
         ({"budget": 0.0}, "budget must be a positive finite number, not 0.0: try 3."),
+        ({"objective": "luck"}, "objective must be 'iou' or 'bce', not 'luck'."),
+        ({"bbox": None}, "Name the public geography once: either `region` (GeoJSON) or `bbox`."),
+        ({"region": "r.json"}, "Name the public geography once: either `region` (GeoJSON) or `bbox`."),
         (
             {"priors": ("car", "cubic")},
             f"priors must be a list of at least one name among {NAMES}, not 'cubic'.",

@@ -130,6 +130,8 @@ FULL = ReleaseSettings(
 
 def test_every_setting_survives_the_way_through_a_file() -> None:
     assert settings_from_toml(settings_to_toml(FULL)) == FULL.with_changes(ledger=None, dask=None)
+    sales = settings_from_toml(SALES_FILE).with_changes(centre=12.8, clip=0.8)
+    assert settings_from_toml(settings_to_toml(sales)) == sales
 
 
 @pytest.mark.parametrize(

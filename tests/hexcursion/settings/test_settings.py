@@ -20,64 +20,6 @@ def settings(**changes: object) -> ReleaseSettings:
     return ReleaseSettings(**{"data": SALES, "threshold": 442413.0, "region": "r.geojson", **changes})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        settings(),
-        settings(reference=SALES, reference_public=True, prior_mean=True, budget=3.0, centre=12.8, clip=0.8),
-        settings(
-            data=SENSORS,
-            region=None,
-            bbox=(-0.5, 51.3, 0.3, 51.7),
-            threshold=20.0,
-            mechanisms=("noisy-cell-statistics",),
-        ),
-    ],
-)
-def test_toml_round_trip(value: ReleaseSettings) -> None:
-    assert settings_from_toml(settings_to_toml(value)) == value
-
-
-@pytest.mark.parametrize(
-    ("changes", "word"),
-    [
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"epsilon": float("nan")}, "epsilon"),
-        ({"epsilon": float("inf")}, "epsilon"),
-        ({"delta": 0.0}, "delta"),
-        ({"delta": 1.0}, "delta"),
-        ({"unit": "person"}, "unit"),
-        ({"paths": 0}, "paths"),
-        ({"threshold": -1.0}, "positive threshold"),
-        ({"resolution": 16}, "resolution"),
-        ({"clip": 0.0}, "clip"),
-        ({"region": None}, "region"),
-        ({"bbox": (0.0, 0.0, 1.0, 1.0)}, "region"),
-        ({"prior_mean": True}, "public"),
-        ({"ridge": 3.0}, "together"),
-        ({"mechanisms": ("magic",)}, "mechanisms"),
-        ({"unit": "cell", "mechanisms": ("noisy-cell-statistics",)}, "point"),
-        ({"objective": "luck"}, "objective"),
-    ],
-)
-def test_bad_settings_are_one_sentence_with_a_remedy(changes: dict[str, object], word: str) -> None:
-    with pytest.raises(WorkflowError) as error:
-        settings(**changes)
-    text = str(error.value)
-    assert word in text
-    assert "\n" not in text
-    assert text.endswith(".") or text.endswith("'car' or 'exponential'.")
-
-
-def test_toml_names_unknown_and_missing_keys() -> None:
-    with pytest.raises(WorkflowError, match="'epsilom'"):
-        settings_from_toml('epsilom = 1.0\nthreshold = 1.0\nregion = "r"\n[data]\npath = "a"\n')
-    with pytest.raises(WorkflowError, match="threshold"):
-        settings_from_toml('region = "r"\n[data]\npath = "a"\npostcodes = "b"\n')
-    with pytest.raises(WorkflowError, match="not valid TOML"):
-        settings_from_toml("epsilon = = 1")
-
-
 def test_reference_inherits_what_it_does_not_say() -> None:
     text = (
         'threshold = 20.0\nregion = "r"\n[data]\npath = "a.csv"\nvalue = "no2"\nx = "lon"\ny = "lat"\n'
@@ -160,13 +102,6 @@ def test_public_places_cannot_hide_how_many_there_are() -> None:
     with pytest.raises(WorkflowError, match=r"^Public places show how many records there are"):
         settings(**HIDDEN, places_public=True)
     assert settings(mechanisms=("spectral-statistics",), places_public=True).places_public
-
-
-def test_the_public_guess_has_its_word_on_the_command_line() -> None:
-    words = shlex.split("release --data pp.csv --postcodes p.csv --threshold 5 --region r.geojson --out x")
-    more = ["--relation", "add-or-remove", "--records-about", "5000"]
-    made = settings_from_options(build_parser().parse_args([*words, *more]))
-    assert (made.relation, made.records_about) == ("add-or-remove", 5_000)
 
 
 def test_two_looks_are_for_one_fixed_design_of_amounts() -> None:

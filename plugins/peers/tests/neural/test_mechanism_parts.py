@@ -13,36 +13,12 @@ import hexcursion_peers.neural.mechanism as convcnp
 from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.neural.corrected import CORRECTION
 from hexcursion_peers.neural.weights import STORED_CORRECTION
-from tests.dpgp_core.mechanisms.designs.test_parts import FEW, HIDDEN, LATTICE
+from tests.dpgp_core.mechanisms.designs.test_parts import FEW, HIDDEN
 from tests.dpgp_core.mechanisms.designs.test_stated import DESIGNS
 
 NETWORK = DESIGNS["convcnp"]
-
-
-def test_water_filled_sums_for_the_network_are_made_of_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(convcnp, "WaterFilledPlan", lambda *given: seen.append(given))
-    mechanism: Any = MECHANISMS["convcnp"]
-    counts = np.arange(37.0)
-    facts = PublicFacts(LATTICE, 148, counts=counts, single=True)
-    mechanism.plan(replace(NETWORK, sums="water-filled", width=700.0), facts)
-    ((model, way, width, mu, density, reference, single),) = seen
-    assert (width, mu, density, single) == (700.0, 2.0, 4.0, True)
-    assert reference is counts
-    assert model.nodes.size == 37
-    assert way.window == convcnp.window_of(facts)
-
-
-def test_the_networks_plan_is_kept_for_each_width() -> None:
-    mechanism: Any = MECHANISMS["convcnp"]
-    facts = PublicFacts(LATTICE, 148)
-    plan = mechanism.plan(NETWORK, facts)
-    assert mechanism.plan(replace(NETWORK, mu=0.3), facts) is plan
-    assert mechanism.plan(replace(NETWORK, width=310.0), facts) is not plan
-    assert convcnp.window_of(facts) is convcnp.window_of(facts)
 
 
 @pytest.mark.parametrize(
@@ -72,11 +48,6 @@ def test_the_network_is_told_the_spread_times_the_amplitude() -> None:
     told = replace(NETWORK, middle=0.1, spread=0.4, amplitude=1.6, ridge=0.7).told(150)
     assert (told.number, told.middle, told.ridge) == (150, 0.1, 0.7)
     assert told.spread == pytest.approx(0.64)
-
-
-def test_simulated_noise_is_rounded_normal_deviates() -> None:
-    found = convcnp._SimulatedNoise(SimulationEntropy(1)).rounded_normal(1000.0, 5)
-    assert found.tolist() == np.rint(1000.0 * SimulationEntropy(1).normal((5,))).astype(int).tolist()
 
 
 def test_paths_of_the_network_are_deviates_around_its_mean() -> None:

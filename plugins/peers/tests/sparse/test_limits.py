@@ -54,7 +54,3 @@ def test_a_sparse_process_keeps_to_its_cells_and_points(monkeypatch: pytest.Monk
 def test_the_middle_cell_of_each_square_is_an_inducing_point() -> None:
     """Seven cells 400 m apart in a row, squares of 1,200 m: cells 1, 4 and 6."""
     assert sparse_gp.inducing_cells(PublicFacts(line(7), 10), 1200.0).tolist() == [1, 4, 6]
-
-
-def test_the_limits_of_dense_matrices() -> None:
-    assert (sparse_gp.MOST_CELLS, sparse_gp.MOST_POINTS, sparse_gp.NUGGET) == (6000, 150, 1e-6)

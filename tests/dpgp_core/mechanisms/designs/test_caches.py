@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms import (
-    base,
-    beliefs,
-    noisy_cell_statistics,
-    posterior_sampling,
     questions,
-    spectral_statistics,
 )
 from dpgp_core.mechanisms.paths import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
@@ -74,26 +69,6 @@ def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) ->
     assert len(set(drawn)) > len(cases) // 2, "the cases differ"
 
 
-def test_how_many_of_each_kind_of_shared_work_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large ones two at a time, a reader of paths alone; four where nothing is said."""
-    seen, real = {}, Cache.keep
-
-    def keep(self: Cache, kind: str, key: Any, make: Any, most: int = 4) -> Any:
-        seen[kind] = most
-        return real(self, kind, key, make, most)
-
-    monkeypatch.setattr(Cache, "keep", keep)
-    for name in DESIGNS:
-        questions.simulate(DESIGNS[name], world(name))
-    design, made = replace(DESIGNS["posterior-sampling"], noise_scale=0.2), world("posterior-sampling")
-    questions.simulate(design, made)
-    questions.read(design, made.facts, made.records, np.zeros((3, 37)), SimulationEntropy(1))
-    most = {"posterior sampling": 2, "prior noise": 2, "path reader": 1, "noisy statistics": 8,
-            "spectral readings": 24, "prior": 24, "family": 24, "noisy posterior": 3542}  # fmt: skip
-    assert seen == {**dict.fromkeys(seen, 4), **most}
-    assert {"spectral", "spectral model", "public places", *table("KEPT")} < set(seen)
-
-
 def test_only_simulations_take_the_noise_of_counts_from_some_pairs_of_nodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -126,16 +101,6 @@ def test_releases_that_are_ready_are_compared_as_objects(name: str) -> None:
     assert one == one
     assert one != other
     assert len({one, other}) == 2
-
-
-def test_the_limits_of_what_is_reckoned() -> None:
-    """Rounds and shares behind counts, numbers drawn at a time."""
-    counted = noisy_cell_statistics
-    assert (counted.COUNT_SMOOTHING, counted.LEAST_SHARE, counted.LEAST_INFORMATION) == (5, 0.02, 0.001)
-    assert (counted.QUICK_CELLS, counted.DENSE_CELLS, counted.SIMULATIONS) == (8000, 600, 4)
-    assert (spectral_statistics.DETAIL, beliefs.UNSEEN) == (300, 0.35)
-    assert posterior_sampling.CHUNK == 4_000_000
-    assert (base.DRAWS, base.DRAW_STEP, base.WITHIN, base.HALVINGS) == (100, 2.0**-10, 0.9, 16)
 
 
 def test_field_draws_of_paths_are_a_hundred_on_the_grid_and_know_public_places() -> None:

@@ -187,12 +187,6 @@ def test_a_refusal_names_the_charges_that_stand_without_a_release(funded: Ledger
         f" Of the spent epsilon, entry {broken.number} has no release: if none is under way and the draw "
         "cannot have been seen, `python -m hexcursion ledger void N` gives its epsilon back."
     )
-    facts = {"budget": 1.0, "spent": 1.0, "asked": 1.0, "after": 1.5}
-    opens = ((), (3, 5), tuple(range(2, 9)))
-    said = [str(BudgetExceeded(unit="point", delta=1e-5, open=numbers, **facts)) for numbers in opens]
-    assert "void" not in said[0]
-    assert "entries 3, 5 have no release" in said[1]
-    assert "entries 2, 3, 4, 5, 6 and others have no release" in said[2]
 
 
 def test_what_would_be_refused_is_said_without_a_word_in_the_ledger(ledger: Ledger, dataset: str) -> None:
@@ -306,13 +300,6 @@ def test_the_default_place_is_the_home_directory(
     monkeypatch.setenv("HEXCURSION_LEDGER", str(home / "other.sqlite"))
     open_ledger()
     assert (home / "other.key").exists()
-
-
-@pytest.mark.parametrize("address", ["mysql://localhost/x", "sqlite://", "sqlite:///:memory:", "nonsense://"])
-def test_other_databases_are_refused_in_one_sentence(address: str) -> None:
-    with pytest.raises(LedgerError) as refused:
-        open_ledger(address)
-    assert "\n" not in str(refused.value)
 
 
 def test_an_unreachable_server_is_a_sentence_without_the_password(tmp_path: object) -> None:

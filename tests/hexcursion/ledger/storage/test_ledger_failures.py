@@ -26,7 +26,6 @@ from hexcursion.ledger import Ledger, LedgerError, RequestTaken, open_ledger
 from hexcursion.ledger.errors import Unreleased
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.releasing import once as transaction
 from hexcursion.releasing.once import try_draw
 from hexcursion.releasing.transaction import Plan, plan_release, publish
 from hexcursion.search.choice import given_choice
@@ -203,27 +202,6 @@ def test_the_rehearsal_writes_as_much_as_a_bundle_has(
 
 
 # After the charge
-
-
-def test_what_breaks_off_after_the_charge_names_the_entry_and_what_voiding_means(
-    plan: Plan, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(transaction, "stage_bundle", fail)
-    with pytest.raises(Unreleased) as broken:
-        publish(plan, ledger, out)
-    assert broken.value.entry == 3
-    for part in (
-        "No space left on device",
-        "Entry 3 stays in the ledger",
-        "ledger void 3",
-        "answers for it",
-    ):
-        assert part in str(broken.value)
-    assert ledger.account(plan.charge.dataset, "point").open == (3,)
-    assert list(out.parent.iterdir()) == []
 
 
 # One click, one release
