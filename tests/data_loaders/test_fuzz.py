@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from tests.data_loaders.material import (
     packed_zip,
     sale,
 )
+from tests.mutation import damaged
 from tests.patience import LONG
 
 TABLE = load_postcodes(POSTCODES)[0]
@@ -77,25 +79,10 @@ SEEDS = st.sampled_from(
 )
 
 
-@st.composite
-def damaged(draw: st.DrawFn, base: st.SearchStrategy[bytes]) -> bytes:
-    """A file with a few bytes changed, cut or doubled."""
-    data = bytearray(draw(base))
-    for _ in range(draw(st.integers(0, 4))):
-        if not data:
-            break
-        at = draw(st.integers(0, len(data) - 1))
-        action = draw(st.sampled_from(["set", "cut", "drop", "double"]))
-        if action == "set":
-            data[at] = draw(st.integers(0, 255))
-        elif action == "cut":
-            del data[at:]
-        elif action == "drop":
-            del data[at : at + draw(st.integers(1, 9))]
-        else:
-            data[at:at] = data[at : at + 40]
-    return bytes(data)
-
+CORPUS = Path(__file__).parents[1] / "readers" / "corpus" / "table"
+LAYERS = st.sampled_from(
+    [(CORPUS / name).read_bytes() for name in ("book.xlsx", "points.gpkg", "points.geojson")]
+)
 
 PACKINGS: tuple[Callable[[bytes], bytes], ...] = (
     lambda data: gzip.compress(data, mtime=0),
@@ -190,6 +177,7 @@ LAWS: dict[str, st.SearchStrategy[bytes]] = {
         ["pcds,lat,long", "pcd,oseast1m,osnrth1m,osgrdind,doterm", "pcd7,east1m,north1m,gridind,lat,long"]
     ).flatmap(below),
     "damaged files": damaged(SEEDS),
+    "damaged workbooks and layers": damaged(LAYERS),
     "packed tables": st.builds(lambda pack, data: pack(data), st.sampled_from(PACKINGS), TABLES),
     "damaged archives": damaged(st.builds(lambda pack, data: pack(data), st.sampled_from(PACKINGS), SEEDS)),
 }

@@ -62,10 +62,6 @@ def test_a_filter_may_list_several_values() -> None:
     assert load(AIR, where={"species": ["NO2", "PM10"], "year": "2023"})[0].size == 3
 
 
-def test_a_unit_that_is_not_stated_is_asked_for_by_its_option() -> None:
-    assert "`value_unit` (--value-unit)" in refused(lambda: load(AIR, unit=" "))
-
-
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_delimiters_are_sniffed_and_said(delimiter: str) -> None:
     data = "site,lat,lon,value\nÉcole,51.5,-0.1,3.5\nB,51.6,-0.2,4.5\n".replace(",", delimiter)
@@ -122,7 +118,7 @@ def test_repeated_places_are_said() -> None:
         ({"where": {"specie": "NO2"}}, "did you mean 'species'"),
         ({"where": {"species": "SO2"}}, "'species'"),
         ({"value": "site"}, "a number in 'site'"),
-        ({"unit": " "}, "unit"),
+        ({"unit": " "}, "`value_unit` (--value-unit)"),
         ({"crs": "degrees"}, "EPSG"),
         ({"decimal": "x"}, "decimal"),
         ({"x": "lat"}, "both coordinates"),
@@ -243,12 +239,6 @@ def test_ones_and_zeros_may_be_answers(last: str, unit: str | None) -> None:
     guess = guess_columns(f"lon,lat,value\n13.4,52.5,1\n13.5,52.6,{last}\n".encode())
     assert (guess.value, guess.unit) == ("value", unit)
     assert guess.answers == ("asks for a share of yes" in " ".join(guess.reasons)) == (unit == "%")
-
-
-def test_a_guess_is_good_enough_to_load() -> None:
-    guess = guess_columns(AIR.encode())
-    made, _ = load(AIR, value=guess.value, x=guess.x, y=guess.y, crs=guess.crs, where={"species": "NO2"})
-    assert made.size == 3
 
 
 @pytest.mark.parametrize("crs", ["EPSG:7844", "EPSG:6318", "EPSG:4203"])

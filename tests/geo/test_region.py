@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import geo.region as region_module
-from geo import DomainError, Region, geometry_dict, region_from_bbox, region_from_geojson
+from geo import (
+    DomainError,
+    Region,
+    domain_from_geojson,
+    geometry_dict,
+    region_from_bbox,
+    region_from_geojson,
+)
+from tests.mutation import damaged
 
 SQUARE = [[0.0, 50.0], [1.0, 50.0], [1.0, 51.0], [0.0, 51.0], [0.0, 50.0]]
 POLYGON = {"type": "Polygon", "coordinates": [SQUARE]}
@@ -229,10 +237,39 @@ def test_any_json_gives_a_valid_region_or_a_sentence(thing: Any) -> None:
     is_valid_or_a_sentence(thing)
 
 
-@settings(max_examples=100)
-@given(st.binary(max_size=200))
-def test_any_bytes_give_a_valid_region_or_a_sentence(content: bytes) -> None:
+RING = [[-0.2, 51.45], [0.0, 51.45], [0.02, 51.55], [-0.1, 51.6], [-0.2, 51.45]]
+HOLED = {
+    "type": "Polygon",
+    "coordinates": [RING, [[-0.12, 51.48], [-0.1, 51.48], [-0.1, 51.5], [-0.12, 51.48]]],
+}
+GRID = [[530000, 180000], [540000, 180000], [540000, 190000], [530000, 180000]]
+NAMED = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::27700"}}
+FEATURES = [{"type": "Feature", "properties": {"name": "é"}, "geometry": shape} for shape in (HOLED, None)]
+FILES = st.sampled_from(
+    [
+        json.dumps(one).encode()
+        for one in (
+            HOLED,
+            {"type": "FeatureCollection", "features": FEATURES},
+            {"type": "GeometryCollection", "geometries": [HOLED, HOLED]},
+            {"type": "Polygon", "coordinates": [GRID], "crs": NAMED},
+        )
+    ]
+)
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=200) | damaged(FILES))
+def test_any_bytes_give_a_valid_region_and_domain_or_a_sentence(content: bytes) -> None:
     is_valid_or_a_sentence(content)
+    with contextlib.suppress(DomainError):
+        assert domain_from_geojson(content, 5).size >= 1
+
+
+def test_a_path_that_is_none_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "absent.geojson", "a\0b", "x" * 5_000):
+        with pytest.raises(DomainError):
+            region_from_geojson(path)
 
 
 @pytest.mark.slow
