@@ -15,8 +15,6 @@ from hexcursion.search.bench import Variation, Varied
 from hexcursion.search.limit import Loss
 from pages.data import public_files
 from pages.data.public_files import Offer
-from pages.hexagons import ways
-from pages.shared import panels
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
 from tests.pages.scenes.screen import Screen
@@ -45,12 +43,6 @@ for _study in ("audit", "leaderboard", "london"):
     plain_scene(f"studies: {_study}", searched, study=_study)
 
 
-@scene("start: the tour is taken")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, fresh())
-    screen.answers["Take the two-minute tour"] = True
-
-
 @scene("start: the finished example is opened")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, fresh())
@@ -67,22 +59,8 @@ plain_scene("data: without reference", without_reference)
 plain_scene("data: counts", lambda: without_reference(values="count"), data_kind="example")
 
 
-@scene("data: settings without a file")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, fresh(choices={"basemap": "/maps/town.pmtiles"}))
-    patch.setattr(panels, "_describe_basemap", lambda work: None)
-    screen.answers["Take these settings"] = True
-
-
 def _offers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(public_files, "date", SimpleNamespace(today=lambda: SimpleNamespace(year=2026)))
-
-
-@scene("data: sales by upload")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, fresh())
-    _offers(patch)
-    screen.session_state["data_kind"] = "sales"
 
 
 @scene("data: sales by path, one file half here")
@@ -108,11 +86,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, fresh())
     screen.session_state["data_kind"] = "sensors"
-
-
-@scene("data: a table by path")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    sensors(screen)
 
 
 @scene("data: a table with owners, filters and a reference")
@@ -158,9 +131,9 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 
 plain_scene("hexagons: no area", fresh)
 plain_scene("hexagons: the example's area", filled)
-for _way in ("upload", "path", "named", "place", "box", "draw"):
+for _way in ("named", "place", "draw"):
     plain_scene(f"hexagons: by {_way}", filled, region_way_0=_way)
-for _way in ("place", "box", "draw"):
+for _way in ("box", "draw"):
     plain_scene(f"hexagons: by {_way}, no area yet", fresh, region_way_0=_way)
 plain_scene(
     "hexagons: a box over the date line",
@@ -171,13 +144,6 @@ plain_scene("hexagons: another resolution is proposed", filled, records_public_0
 plain_scene("hexagons: a place by its name", filled, region_way_0="place", place_name_0="Toledo")
 plain_scene("hexagons: a place of no such name", filled, region_way_0="place", place_name_0="Qqqqqq")
 plain_scene("hexagons: named areas", filled, region_way_0="named", areas_0=["Attard, Malta"])
-
-
-@scene("hexagons: nothing lies inside")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    work = put(screen, filled())
-    patch.setattr(Workspace, "stray", lambda self: SimpleNamespace(reason="All lie south.", swapped=True))
-    work.choose(data=replace(work.choices["data"], loader=None, value="v", x="a", y="b"))
 
 
 @scene("hexagons: layers and public numbers")
@@ -197,12 +163,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 @scene("hexagons: numbers that do not fit")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, filled(covariates=(table("none.csv", "h3,forest\n"),), covariate_columns=("forest",)))
-
-
-@scene("hexagons: parts of a file")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, filled())
-    patch.setattr(ways, "columns_of", lambda path: {"name": ("North", "South"), "id": ("1", "2", "3")})
 
 
 # Privacy and utility

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hexcursion.errors import Cancelled, WorkflowError
-from hexcursion.ledger import RequestTaken
+from hexcursion.errors import WorkflowError
 from hexcursion.settings import settings_to_toml
 from pages.data import public_files
-from pages.hexagons import ways
-from pages.privacy import frontier, pilot_panel, search_panel, trials
-from pages.release import checks, release_panel
+from pages.privacy import frontier, pilot_panel, trials
+from pages.release import release_panel
 from pages.shared.session import previews, side_jobs
 from pages.shared.session.workspace import Fetched, Workspace
 from pages.shared.shipped import shelved
 from tests.pages.scenes.screen import Screen
 from tests.pages.scenes.states import (
-    done,
     filled,
     fresh,
     put,
@@ -66,12 +61,6 @@ def begun(screen: Screen, patch: pytest.MonkeyPatch, module: Any, name: str) -> 
 @scene("data: a table is read")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     sensors(screen, owner="station", most=2)
-    screen.answers["Read the data"] = True
-
-
-@scene("data: a table is refused")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    sensors(screen, x="no2 (ug/m3)")
     screen.answers["Read the data"] = True
 
 
@@ -122,16 +111,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     _downloading(screen, patch, Following("done", Fetched("/sales.csv", "/before.csv", "/codes.zip")))
 
 
-@scene("data: a download without the year before is done")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    _downloading(screen, patch, Following("done", Fetched("/sales.csv", None, "/codes.zip")))
-
-
-@scene("data: a download was cancelled")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    _downloading(screen, patch, Following("cancelled", Cancelled("Stopped.")))
-
-
 @scene("data: a download failed")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     _downloading(screen, patch, Following("failed", WorkflowError("No way to the host.")))
@@ -155,23 +134,10 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 AREA = {"type": "Polygon", "coordinates": [[[-83.7, 41.6], [-83.5, 41.6], [-83.5, 41.7], [-83.7, 41.6]]]}
 
 
-@scene("hexagons: a file is named")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, filled())
-    screen.session_state |= {"region_way_0": "path", "region_path_0": table("own.geojson", json.dumps(AREA))}
-
-
 @scene("hexagons: a file that cannot be read")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, filled())
     screen.session_state |= {"region_way_0": "path", "region_path_0": table("own.geojson", "{}")}
-
-
-@scene("hexagons: a box is typed")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, filled())
-    sides = zip(("West", "South", "East", "North"), (-83.7, 41.6, -83.5, 41.7), strict=True)
-    screen.session_state |= {"region_way_0": "box", **{f"box_{side}_0": value for side, value in sides}}
 
 
 @scene("hexagons: a proposed resolution is taken")
@@ -179,12 +145,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, filled())
     screen.session_state["records_public_0"] = 200
     screen.presses = "Use resolution"
-
-
-@scene("hexagons: layers are removed")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, filled(layers=(table("own.geojson", json.dumps(AREA)),)))
-    screen.presses = "Remove the layers"
 
 
 @scene("hexagons: an area is exchanged")
@@ -195,34 +155,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     sides = zip(("West", "South", "East", "North"), work.choices["bbox"], strict=True)
     screen.session_state |= {f"box_{side}_0": value for side, value in sides}
     screen.presses = "Exchange longitude"
-
-
-@scene("hexagons: columns are exchanged")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    work = put(screen, filled())
-    work.choose(data=replace(work.choices["data"], x="a", y="b"))
-    patch.setattr(Workspace, "stray", lambda self: previews.Stray("They lie elsewhere.", swapped=True))
-    patch.setattr(
-        ways,
-        "look_at",
-        lambda source, unit, **more: (
-            screen.lines.append(f"looked at {source.x} {source.y} {unit} {more}"),
-            work.private,
-        )[1],
-    )
-    screen.presses = "Exchange the two columns"
-
-
-@scene("privacy: a search is begun")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, filled(accept_low_agreement=True))
-    begun(screen, patch, search_panel, "search_job")
-    screen.presses = "Search for"
-
-
-@scene("privacy: a search is under way")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, filled()).job = Following()  # type: ignore[assignment]
 
 
 @scene("privacy: a search is cancelled")
@@ -259,28 +191,11 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     screen.presses = "Leave it out"
 
 
-@scene("privacy: a dot is used")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    work = put(screen, searched())
-    assert work.found is not None
-    points = work.found.tuned.result.frontier
-    screen.clicks["frontier_0_1"] = next(k for k, one in enumerate(points) if one.epsilon == 2.0)
-    screen.presses = "Use this design at"
-
-
 @scene("privacy: a typed design is tried")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, searched())
     begun(screen, patch, trials, "typed_job")
     screen.answers |= {"Try this design": True, "Ridge r": 2.0}
-
-
-@scene("privacy: a typed design costs too much")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    work = put(screen, searched())
-    assert work.found is not None
-    scored = replace(work.found.tuned.result.chosen, epsilon=1.5)
-    done(work, screen, "typed", (scored.design, scored.response, work.found.tuned), scored)
 
 
 @scene("privacy: the budget moves along the frontier")
@@ -333,45 +248,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     _asked(screen, patch, SimpleNamespace(release=SimpleNamespace(release_id=shelved().name)))
 
 
-@scene("release: refused now")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    _asked(screen, patch, WorkflowError("The disk is full."))
-
-
-@scene("release: broken off now")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    _asked(screen, patch, RuntimeError("a secret"))
-
-
-@scene("release: asked for before")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    _asked(screen, patch, RequestTaken(7, "committed"))
-    patch.setattr(release_panel, "released_as", lambda entry, ledger: None)
-
-
-def _poor(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    """A map is found that is expected to agree little, and remedies are tried."""
-    work = put(screen, searched())
-    assert work.found is not None
-    assert work.found.choice.expected is not None
-    low = replace(work.found.choice.expected, agreement=0.31, low=0.2, high=0.4)
-    work.found = replace(work.found, choice=replace(work.found.choice, expected=low))
-    begun(screen, patch, checks, "remedy_job")
-
-
-@scene("release: a remedy is taken")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    _poor(screen, patch)
-    begun(screen, patch, search_panel, "search_job")
-    screen.presses = "Larger budget"
-
-
-@scene("release: a poor map is accepted")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    _poor(screen, patch)
-    screen.session_state["accept_low_0"] = True
-
-
 @scene("release: another one is planned")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, released())
@@ -382,9 +258,3 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, searched())
     screen.session_state["answer_person_0"] = 5
-
-
-@scene("release: how the rows were chosen is answered")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, searched())
-    screen.session_state["answer_selection_0"] = "public"

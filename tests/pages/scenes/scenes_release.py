@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.bundle import write_bundle
 from hexcursion.bundle.density import Density
-from hexcursion.comparing import run as comparing
-from hexcursion.comparing.run import Comparison, Row
-from hexcursion.door.remedies import Remedy, Tried
 from hexcursion.ledger.places import bundles_folder
-from hexcursion.record import Expected
 from pages.compare import view
 from pages.ledger import view as ledger_view
 from pages.ledger.view import AccountView, LedgerView
-from pages.shared import frame
-from pages.shared.server import access
-from pages.shared.server.access_rules import Access
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
 from pages.shared.shipped import shelved
-from pages.shared.steps import SCREENS
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.spectral_samples import spectral_release
 from tests.pages.scenes.scenes_pressed import AREA, begun
-from tests.pages.scenes.screen import Ended, Screen
+from tests.pages.scenes.screen import Screen
 from tests.pages.scenes.states import (
     done,
     fresh,
@@ -77,15 +64,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, searched())
     screen.answers["Release …"] = True
-
-
-@scene("release: remedies were tried")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    work = put(screen, _expecting(0.31, 0.2, 0.4))
-    assert work.found is not None
-    larger = Remedy("epsilon", "Larger budget, ε 2", {"epsilon": 2.0})
-    tried = (Tried(larger, Expected(0.62, 0.2, 0.9, "reference data"), stopped=False),)
-    done(work, screen, "remedies", (work.found.tuned, 1.0), tried)
 
 
 # Publish, viewer, compare, ledger
@@ -163,34 +141,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     screen.session_state |= {f"practice_record_{shelved().name}": 17, "practice_least": 10}
 
 
-@scene("compare: what came out")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    work = put(screen, searched())
-    assert work.found is not None
-    tuned, settings = work.found.tuned, work.settings()
-    rows = [
-        Row(
-            mechanism_of(one.scored.design).name,
-            "values and places" if k % 2 else "values",
-            one.epsilon,
-            replace(tuned.result, chosen=one.scored),
-            0.01 * k,
-            "",
-            2.5,
-            0.1 * k,
-            0.05,
-        )
-        for k, one in enumerate(tuned.result.frontier[:4])
-    ]
-    rows.append(Row("bin-means", "values", 1.0, None, math.nan, "no design meets it", 0.5))
-    found = Comparison(tuple(rows), 1e-5, "point", 4_206, 888, "public reference data")
-    patch.setattr(comparing, "svg_text", lambda found: f"a picture of {len(found.rows)} rows")
-    names = "posterior-sampling noisy-cell-statistics spectral-statistics convcnp sparse-gp"
-    done(work, screen, "compare", (settings, names, "1.0 2.0 4.0"), (work.found.project, found))
-    screen.session_state["compare_measure"] = "lost"
-    screen.clicks["compare_1_lost"] = 1
-
-
 def _ledger(screen: Screen, patch: pytest.MonkeyPatch, seen: LedgerView) -> None:
     put(screen, fresh())
     patch.setattr(ledger_view, "view_ledger", lambda: seen)
@@ -207,71 +157,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 @scene("ledger: damaged")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     _ledger(screen, patch, LedgerView((), ({"No.": 0},), ("entry 1 was changed",), ("a clock",), ()))
-
-
-# The frame around all of them
-
-
-@scene("frame: configured, and its menu")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, fresh())
-    frame.configure()
-    for curator in (True, False):
-        patch.setattr(access, "may_curate", lambda curator=curator: curator)
-        screen.navigated = SimpleNamespace(title="Viewer")
-        frame.navigate()
-
-
-def _framed(name: str, make: Callable[[], Workspace], **held: Any) -> None:
-    @scene(f"frame: {name}")
-    def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-        work = put(screen, make())
-        for key, value in held.items():
-            setattr(work, key, value)
-        patch.setattr(
-            frame,
-            "_watch",
-            lambda **given: (
-                screen.called("", "watch", (), given),
-                SimpleNamespace(others=None, lost=None, before=None),
-            )[1],
-        )
-        patch.setattr(frame.time, "monotonic", lambda: 100.0)
-        patch.setattr(access, "may_curate", lambda: True)
-        for one in SCREENS:
-            screen.lines.append(f"## {one.title}")
-            frame.header(one)
-            frame.footer(one)
-
-
-_framed("first visit", fresh)
-_framed("searched", searched)
-_framed("released, another tab open", released, other_tab=True)
-_framed(
-    "lost", fresh, lost=True, before="token", lost_since=95.0, kept={"bbox": (1, 2, 3, 4), "epsilon": 2.0}
-)
-
-
-@scene("frame: who is let in")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, fresh())
-    for mode, sign_in, person in (
-        ("curator", True, {}),
-        ("curator", True, {"is_logged_in": True, "email": "a@b.org", "email_verified": True, "name": "Ada"}),
-        ("curator", True, {"is_logged_in": True, "email": "a@b.org", "email_verified": False}),
-        ("viewer", True, {}),
-        ("curator", False, {}),
-    ):
-        screen.lines.append(f"## {mode} {sign_in} {person}")
-        user = type("User", (dict,), {"is_logged_in": person.get("is_logged_in", False)})(person)
-        screen.user = user
-        patch.setattr(
-            access,
-            "granted",
-            lambda mode=mode, sign_in=sign_in: Access(mode, sign_in, frozenset({"a@b.org"}), (), None, 30.0),
-        )
-        screen.lines.append(f"turned away: {access.turned_away()}")
-        access.sign_in_panel()
 
 
 @scene("compare: begun")
@@ -296,23 +181,3 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     screen.session_state[side_jobs.KEY] = side_jobs.Planning(0)
     patch.setattr(side_jobs, "same", lambda one, other: True)
     screen.session_state[side_jobs.KEY].jobs["areas"] = side_jobs.SideJob((), None, note="No polygons.")
-
-
-def _browser(name: str, **seen: Any) -> None:
-    @scene(f"frame: the browser says {name}")
-    def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-        work = put(screen, fresh())
-        heard = SimpleNamespace(**{"others": None, "lost": None, "before": None, **seen})
-        patch.setattr(frame, "_watch", lambda **given: heard)
-        patch.setattr(frame.time, "monotonic", lambda: 100.0)
-        with suppress(Ended):
-            frame._tell_browser(work)
-        held = (work.other_tab, work.lost, work.kept, work.before, work.lost_since)
-        screen.lines.append(f"now {held}")
-
-
-_browser("nothing")
-_browser("that there are others", others=True)
-LOST = json.dumps({"about": {"kind": "sensors"}, "choices": {"epsilon": 2.0, "threshold": 5.0, "bbox": 7}})
-_browser("that data were lost", lost=LOST, before="token")
-_browser("what nobody can read", lost="{")

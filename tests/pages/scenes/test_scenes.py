@@ -21,14 +21,13 @@ def test_a_screen_runs_to_its_end_and_shows_little(name: str) -> None:
     screen = Screen()
     with recorded(screen) as patch:
         SCENES[name](screen, patch)
-        page(screen, address)
+        page(address)
     assert screen.lines
     assert not [line for line in screen.lines if "exception(" in line or "Traceback" in line]
     assert not [line for line in screen.lines if FLAG.search(line)]
-    if address != "frame":  # which shows all screens' frames, one after the other
-        words, controls = OF_A_TABLE if address == "data" else (WORDS, CONTROLS)
-        assert len(screen.seen.words) <= words
-        assert len(screen.seen.controls) <= controls
+    words, controls = OF_A_TABLE if address == "data" else (WORDS, CONTROLS)
+    assert len(screen.seen.words) <= words
+    assert len(screen.seen.controls) <= controls
 
 
 def test_what_is_folded_or_on_another_tab_is_not_counted() -> None:
