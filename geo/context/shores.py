@@ -3,14 +3,12 @@ open sea."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import shapely
@@ -22,7 +20,7 @@ from geo.domains.hexagons import EARTH_RADIUS, average_spacing
 from geo.domains.view import Box
 from geo.region import Region
 
-FILE = Path(__file__).with_name("land.json.gz")  # `python -m studies.material.world` makes it
+FILE = Path(__file__).with_name("land.npz")  # `python -m studies.material.world` makes it
 Lines = tuple[NDArray[np.float64], ...]
 
 NEAR_KM = 2.0
@@ -40,20 +38,24 @@ class Packed:
     steps. A line across the date line is in one piece, beyond 180 degrees; only Antarctica is cut
     there."""
 
-    def __init__(self, packed: list[list[int]], steps: float) -> None:
-        sizes = np.array([len(flat) // 2 for flat in packed], dtype=np.int64)
+    def __init__(self, moves: NDArray[np.int32], sizes: NDArray[np.int32], steps: float) -> None:
+        """Unpack `moves` (n, 2), whole steps, of lines with `sizes` (K,) corners."""
         if not sizes.size:
             self.lines: list[NDArray[np.float64]] = []
             self.low = self.high = np.empty((0, 2))
             return
         starts = np.cumsum(sizes) - sizes
-        moves = np.fromiter(chain.from_iterable(packed), dtype=np.int64).reshape(-1, 2)
         positions = np.cumsum(moves, axis=0)
         ends = positions[starts] - moves[starts]  # ends of the previous lines
         corners = (positions - np.repeat(ends, sizes, axis=0)) / steps
         self.lines = np.split(corners, starts[1:])
         self.low = np.minimum.reduceat(corners, starts, axis=0)
         self.high = np.maximum.reduceat(corners, starts, axis=0)
+
+    @classmethod
+    def of(cls, lines: Sequence[Sequence[int]], steps: float) -> Packed:
+        """Unpack flat lines, as `write_shores` takes them."""
+        return cls(*_flat(lines), steps)
 
     def near(self, frame: Box) -> Lines:
         """Lines whose box touches a box, moved by whole turns to that box."""
@@ -80,11 +82,28 @@ class Shores:
 @cache
 def shores(file: Path) -> Shores:
     """Read the file of shores; the result is cached."""
-    with gzip.open(file, "rb") as stream:
-        content: dict[str, Any] = json.load(stream)
-    steps = float(content["steps"])
-    parts = (Packed(content.get(name, []), steps) for name in Shores.__dataclass_fields__)
-    return Shores(*parts)
+    with np.load(file) as content:
+        steps = float(content["steps"])
+        layers = Shores.__dataclass_fields__
+        return Shores(*(Packed(content[name], content[f"{name} sizes"], steps) for name in layers))
+
+
+def write_shores(file: Path, steps: int, layers: Mapping[str, Sequence[Sequence[int]]]) -> None:
+    """Write the file of shores.
+
+    A layer has the name of a field of `Shores`; each of its lines is flat, in whole steps, of which a
+    degree has `steps`: the first corner, then the differences from corner to corner.
+    """
+    content = {"steps": np.array(steps)}
+    for name in Shores.__dataclass_fields__:
+        content[name], content[f"{name} sizes"] = _flat(layers.get(name, []))
+    np.savez_compressed(file, allow_pickle=False, **content)
+
+
+def _flat(lines: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(n, 2) steps of flat lines together, and (K,) the number of corners of each."""
+    steps = np.fromiter(chain.from_iterable(lines), dtype=np.int32).reshape(-1, 2)
+    return steps, np.array([len(line) // 2 for line in lines], dtype=np.int32)
 
 
 def land_near(box: Box) -> Lines:

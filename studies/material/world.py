@@ -10,8 +10,6 @@ piece. Where a named town is on no land, there is an islet that Natural Earth le
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,7 +20,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry import Polygon
 
-from geo.context.shores import FILE, Packed
+from geo.context.shores import FILE, Packed, write_shores
 from geo.context.surroundings import all_places
 
 STEPS = 5_000  # of a degree: 22 metres, where the shores themselves are right to about a kilometre
@@ -110,14 +108,14 @@ def islets(land: list[list[int]]) -> list[list[int]]:
     turn = np.arange(8) * np.pi / 4.0
     where, _ = all_places()
     islands = []
-    for place in where[off_land(where, Packed(land, STEPS).lines) > FAR_KM]:
+    for place in where[off_land(where, Packed.of(land, STEPS).lines) > FAR_KM]:
         reach = ISLET_KM / KM_PER_DEGREE
         wide = reach / np.cos(np.radians(place[1]))
         islands.append(packed(place + np.column_stack([wide * np.cos(turn), reach * np.sin(turn)])))
     return islands
 
 
-def world(folder: Path) -> dict[str, Any]:
+def world(folder: Path) -> dict[str, list[list[int]]]:
     """What the file holds: rings of `land`, `lakes` and `isles` in them, lines of `rivers` and `borders`."""
     import pyogrio
 
@@ -134,8 +132,7 @@ def world(folder: Path) -> dict[str, Any]:
     parts = [part for part in layer("land") if not shapely.contains_xy(part, *NOWHERE)]
     land, seas = rings(joined(parts), LAND_EXACT)
     lakes, isles = rings(layer("lakes"), LAKE_EXACT)
-    layers: dict[str, Any] = {
-        "steps": STEPS,
+    layers = {
         "land": land,
         "lakes": [*seas, *lakes],
         "isles": isles,
@@ -148,8 +145,7 @@ def world(folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     """Write the file."""
-    text = json.dumps(world(Path(sys.argv[1])), separators=(",", ":"))
-    FILE.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    write_shores(FILE, STEPS, world(Path(sys.argv[1])))
     print(f"{FILE.name}: {FILE.stat().st_size:,} bytes")
 
 

@@ -30,11 +30,10 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Files of a small world of our own."""
     with gzip.open(tmp_path / "places.tsv.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(PLACES))
-    with gzip.open(tmp_path / "land.json.gz", "wt") as file:
-        world = {"land": [LAND], "lakes": [LAKE], "isles": [ISLE], "rivers": [RIVER], "borders": [BORDER]}
-        json.dump({"steps": 10_000} | world, file)
+    world = {"land": [LAND], "lakes": [LAKE], "isles": [ISLE], "rivers": [RIVER], "borders": [BORDER]}
+    shores.write_shores(tmp_path / "land.npz", 10_000, world)
     monkeypatch.setattr(surroundings, "folder", lambda: tmp_path)
-    monkeypatch.setattr(surroundings, "FILE", tmp_path / "land.json.gz")
+    monkeypatch.setattr(surroundings, "FILE", tmp_path / "land.npz")
     yield tmp_path
     for kept in (surroundings._around, surroundings._gazetteer, shores.shores):
         kept.cache_clear()
@@ -129,8 +128,7 @@ def test_a_ragged_coast_has_at_most_four_thousand_corners(built: Path) -> None:
     up = np.random.default_rng(1).integers(-900, 901, 60_000)
     steps = np.column_stack([np.full(60_000, 10), up])
     shore = np.vstack([[-300_000, 515_000], steps, [0, -300_000], [-600_000, 0]]).ravel().tolist()
-    with gzip.open(built / "land.json.gz", "wt") as file:
-        json.dump({"steps": 10_000, "land": [shore]}, file)
+    shores.write_shores(built / "land.npz", 10_000, {"land": [shore]})
     (land,) = around(domain_from_bbox(-30.0, 46.0, 20.0, 60.0, 1)).land
     assert 1_500 < len(land) <= 4_000
 
