@@ -25,6 +25,10 @@ from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.sums import KeptSums
 
 Relation = Literal["replace-one", "add-or-remove"]
+# "map": all but the comparison of the numbers with draws of their model (`Released.model_check`);
+# "field": the field's mean and deviation and the records alone, without paths or the map without
+# privacy of the same records
+Reads = Literal["all", "map", "field"]
 """Neighbouring relation: one record exchanged (n public), or one more or less (n private)."""
 
 
@@ -73,9 +77,8 @@ class PublicFacts:
     law: Law = "amount"
     # folder that stores public eigenpairs of the domain between runs; None stores nothing
     store: Path | None = None
-    # whether a release compares its numbers with draws of its model (`Released.model_check`);
-    # simulations of a search do not read that comparison, which draws nothing
-    checked: bool = True
+    # what is read from a release's numbers, which are the same; simulations of a search need less
+    reads: Reads = "all"
     # priors and other public work shared by designs; not part of the facts
     cache: Cache = made(default=None, repr=False)  # type: ignore[assignment]
 

@@ -15,7 +15,7 @@ from dpgp_core.mechanisms.base import Reading, mixed, shares
 from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise import Entropy, SimulationEntropy
-from dpgp_core.releasing import Released
+from dpgp_core.releasing import Reads, Released
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.looks import Look, counts_of_looks, read_looks
 from dpgp_core.spectral.model import Prepared, PublicCounts
@@ -66,63 +66,110 @@ def read_sums(
     *,
     maps: int = 0,
     under: tuple[RateReading, ...] | None = None,
-    checked: bool = True,
+    reads: Reads = "all",
 ) -> Released:
     """The field given one release, with beliefs weighed by the density of the released sums: free.
 
     `maps` joint draws of the map without privacy noise use a public seed, so that every reader
-    recomputes them. `under` is the result of `each_belief`, if already computed; `checked` as in
+    recomputes them. `under` is the result of `each_belief`, if already computed; `reads` as in
     `PublicFacts`.
     """
     under = each_belief(plan, released, known, second) if under is None else under
     weight = belief_weights(
         np.array([belief.reader.log_evidence(belief.seen) for belief in under]), plan.odds
     )
-    reach = RATE_REACH if plan.plan.field.counted else REACH
-    readings, of_map, records = [], np.zeros(plan.nodes.cells), np.zeros(plan.nodes.cells)
-    for belief, number in zip(under, shares(weight, paths), strict=True):
-        posterior = FieldPosterior(belief.reader, belief.seen)
-        draws = np.empty((0, plan.nodes.cells))
-        if number:
-            draws = posterior.paths(number, entropy) + belief.shift
-        found_at = posterior.mean() + belief.shift, posterior.deviation()
-        if belief.reader.linear is None:
-            paths_of_field, mean, sd = unclipped(*found_at, belief.reader.prior, draws)
-            readings.append(Reading(mean, sd, paths_of_field))
-        else:  # the reader returns the field itself
-            paths_of_field = np.clip(draws, -reach, reach)
-            readings.append(Reading(np.clip(found_at[0], -reach, reach), found_at[1], paths_of_field))
+    numbers = shares(weight, 0 if reads == "field" else paths)
+    readings = [_field(plan, belief, number, entropy) for belief, number in zip(under, numbers, strict=True)]
     field = readings[0] if len(readings) == 1 else mixed(readings, weight)
-    seeded, of_maps = SimulationEntropy(0), []
-    own = any(belief.of_map is not None for belief in under)
-    means = [_map_mean(belief, reading) for belief, reading in zip(under, readings, strict=True)]
-    map_mean = np.asarray(weight @ np.array(means)) if own else field.mean
+    releases = (released,) if second is None else (released, second[1])
+    read = Released(
+        field.draws,
+        field.mean,
+        field.sd,
+        tuple(part for release in releases for part in release.parts),
+        records=_records(plan, released, known, under, weight),
+    )
+    if reads == "field":
+        return read
+    hidden = [unseen(belief.reader.prior) for belief in under]
+    if second is not None:  # two looks read the field before clipping: convert the unit
+        priors = [belief.reader.prior for belief in under]
+        pairs = zip(hidden, priors, strict=True)
+        hidden = [part * prior.before.deviation / prior.deviation for part, prior in pairs]
+    read = _with_map(read, under, readings, weight, hidden, maps)
+    if reads == "map":
+        return read
+    counts = None if second is None else plan.counts(known, released.counts)
+    best = int(np.argmax(weight))
+    return replace(read, model_check=_check(plan, under, best, released.sums, known, counts))
+
+
+def _field(plan: Prepared, belief: RateReading, paths: int, entropy: Entropy) -> Reading:
+    """The field under one belief, with a number of its paths."""
+    posterior = FieldPosterior(belief.reader, belief.seen)
+    draws = np.empty((0, plan.nodes.cells))
+    if paths:
+        draws = posterior.paths(paths, entropy) + belief.shift
+    mean, sd = posterior.mean() + belief.shift, posterior.deviation()
+    if belief.reader.linear is None:
+        unclipped_draws, mean, sd = unclipped(mean, sd, belief.reader.prior, draws)
+        return Reading(mean, sd, unclipped_draws)
+    # The reader returns the field itself.
+    reach = RATE_REACH if plan.plan.field.counted else REACH
+    return Reading(np.clip(mean, -reach, reach), sd, np.clip(draws, -reach, reach))
+
+
+def _records(
+    plan: Prepared,
+    released: SpectralSums,
+    known: PublicCounts,
+    under: tuple[RateReading, ...],
+    weight: Floats,
+) -> Floats:
+    """(N,) expected records of each cell, by the beliefs' weights (B,)."""
     places: dict[int, Floats] = {}
-    numbers = shares(weight, maps)
-    for belief, reading, mean, share, number in zip(under, readings, means, weight, numbers, strict=True):
-        posterior, hidden = FieldPosterior(belief.reader, belief.seen), unseen(belief.reader.prior)
-        if second is not None:  # two looks read the field before clipping: convert the unit
-            hidden *= belief.reader.prior.before.deviation / belief.reader.prior.deviation
-        of_records = posterior.map_deviation(belief.counts, hidden)
-        map_sd = reading.sd * of_records / posterior.deviation()
-        if number:
-            draws = posterior.map_draws(belief.counts, number, seeded, hidden)
-            of_maps.append(mean - map_mean + reading.sd / posterior.deviation() * draws)
-        # Variance of the mixture: the mean variance of the beliefs plus the variance of their
-        # means.
-        of_map += share * (np.square(map_sd) + np.square(mean - map_mean))
+    records = np.zeros(plan.nodes.cells)
+    for belief, share in zip(under, weight, strict=True):
         if id(belief.counts) not in places:  # most beliefs share one reading of the counts
             places[id(belief.counts)] = plan.places(known, released.counts, belief.counts)
         records += share * places[id(belief.counts)]
-    releases = (released,) if second is None else (released, second[1])
-    raw = tuple(part for belief in releases for part in belief.parts)
-    counts = None if second is None else plan.counts(known, released.counts)
-    best = int(np.argmax(weight))
-    check = _check(plan, under, best, released.sums, known, counts) if checked else None
-    return Released(
-        field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check,
-        map_draws=np.concatenate(of_maps) if of_maps else None, map_mean=map_mean if own else None,
-    )  # fmt: skip
+    return records
+
+
+def _with_map(
+    read: Released,
+    under: tuple[RateReading, ...],
+    readings: Sequence[Reading],
+    weight: Floats,
+    hidden: Sequence[float],
+    maps: int,
+) -> Released:
+    """Add the map without privacy of the same records, and a number of its joint draws.
+
+    `hidden` is the deviation of the part of the records' mean that clipping hides, under each belief, in
+    clipped response units.
+    """
+    assert read.mean is not None
+    seeded, of_maps, of_map = SimulationEntropy(0), [], np.zeros(read.mean.size)
+    own = any(belief.of_map is not None for belief in under)
+    means = [_map_mean(belief, reading) for belief, reading in zip(under, readings, strict=True)]
+    map_mean = np.asarray(weight @ np.array(means)) if own else read.mean
+    parts = zip(under, readings, means, weight, hidden, shares(weight, maps), strict=True)
+    for belief, reading, mean, share, unseen, number in parts:
+        posterior = FieldPosterior(belief.reader, belief.seen)
+        of_records = posterior.map_deviation(belief.counts, unseen)
+        map_sd = reading.sd * of_records / posterior.deviation()
+        if number:
+            draws = posterior.map_draws(belief.counts, number, seeded, unseen)
+            of_maps.append(mean - map_mean + reading.sd / posterior.deviation() * draws)
+        # The variance of a mixture: its beliefs' mean variance and the variance of their means.
+        of_map += share * (np.square(map_sd) + np.square(mean - map_mean))
+    return replace(
+        read,
+        map_sd=np.sqrt(of_map),
+        map_draws=np.concatenate(of_maps) if of_maps else None,
+        map_mean=map_mean if own else None,
+    )
 
 
 LEAST_DRAWS = 50  # draws of the map without privacy, for its mean and deviation
@@ -136,11 +183,16 @@ def read_drifted(
     paths: int,
     entropy: Entropy,
     *,
-    checked: bool = True,
+    reads: Reads = "all",
 ) -> Released:
-    """The field less the public map given one release that starts from it: free; `checked` as in
+    """The field less the public map given one release that starts from it: free; `reads` as in
     `PublicFacts`."""
     reader = DriftReader.of(plan, known, released.counts, field).at(released.sums)
+    records = plan.places(known, released.counts, reader.counts)
+    if reads == "field":
+        mean, sd = reader.stated(released.sums)
+        no_paths = np.empty((0, mean.size))
+        return Released(no_paths, mean, sd, released.parts, records=records)
     read = reader.read(released.sums, max(paths, LEAST_DRAWS), entropy)
     return Released(
         read.field.draws[:paths],
@@ -149,8 +201,8 @@ def read_drifted(
         released.parts,
         read.map_sd,
         map_mean=read.map_mean,
-        records=plan.places(known, released.counts, reader.counts),
-        model_check=reader.check(released.sums) if checked else None,
+        records=records,
+        model_check=reader.check(released.sums) if reads == "all" else None,
     )
 
 

@@ -19,7 +19,7 @@ from dpgp_core.mechanisms.beliefs import belief_weights, drifted_again, read_dri
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
-from dpgp_core.releasing import PublicFacts, Released
+from dpgp_core.releasing import PublicFacts, Reads, Released
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.counts import CHANCE, read_counts
 from dpgp_core.spectral.looks import PATTERNS, Look, second_look
@@ -310,7 +310,7 @@ class PreparedSums:
     records: GridRecords
     known: PublicCounts
     field: PublicField | None
-    checked: bool = True  # as in `PublicFacts`
+    reads: Reads = "all"  # as in `PublicFacts`
 
     def released(self, source: RoundedNoise) -> tuple[SpectralSums, ...]:
         """What leaves the curator's hands, once."""
@@ -322,10 +322,10 @@ class PreparedSums:
         stored = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
         given = self.plan, released, self.known
         if self.field is not None:
-            read = read_drifted(*given, self.field, self.design.paths, entropy, checked=self.checked)
+            read = read_drifted(*given, self.field, self.design.paths, entropy, reads=self.reads)
         else:
             read_by, maps = partial(unseen_by, self.design), _maps(self.design)
-            read = read_sums(*given, read_by, self.design.paths, entropy, maps=maps, checked=self.checked)
+            read = read_sums(*given, read_by, self.design.paths, entropy, maps=maps, reads=self.reads)
         return replace(read, sums=stored)
 
 
@@ -338,7 +338,7 @@ class PreparedLooks:
     plan: Prepared
     known: PublicCounts
     records: CollapsedRecords  # private
-    checked: bool = True  # as in `PublicFacts`
+    reads: Reads = "all"  # as in `PublicFacts`
 
     def __post_init__(self) -> None:
         if self.records.singles is None:
@@ -383,7 +383,7 @@ class PreparedLooks:
             entropy,
             (look, second),
             maps=_maps(design),
-            checked=self.checked,
+            reads=self.reads,
         )
         second_sums = KeptSums.of(second, look.features)
         return replace(reading, sums=KeptSums.of(first, plan.features, self.known.cells, None, second_sums))

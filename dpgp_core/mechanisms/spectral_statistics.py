@@ -201,13 +201,13 @@ class SpectralStatistics(Mechanism):
             raise InvalidValue("several columns are released together: use `dpgp_core.release_atlas`.")
         plan, known = prepared_plan(design, facts), known_counts(facts, records)
         if design.first:
-            return PreparedLooks(design, plan, known, records, facts.checked)
+            return PreparedLooks(design, plan, known, records, facts.reads)
         if design.drift and facts.field is None:
             raise InvalidValue(NO_FIELD)
         if plan.plan.field.counted and np.any(records.units * UNIT != records.count):
             raise InvalidValue("records that are counted have no values: each response must be 1.")
         field = facts.field if design.drift else None
-        return PreparedSums(design, plan, grid_records(records), known, field, facts.checked)
+        return PreparedSums(design, plan, grid_records(records), known, field, facts.reads)
 
     def describe(self, design: SpectralStatisticsDesign) -> str:
         looks = (

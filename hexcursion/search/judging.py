@@ -66,10 +66,11 @@ def shown_releases(world: World, design: Design, entropy: Entropy, count: int) -
 
 
 def _drawn(world: World, design: Design, entropy: Entropy, count: int) -> Iterator[Released]:
-    """Draw `count` simulated releases, of one path where paths cost nothing."""
+    """Draw `count` simulated releases, without paths where these cost nothing."""
     mechanism = mechanism_of(design)
     asked = replace(design, paths=1) if mechanism.free_paths else design
-    prepared = mechanism.prepare(asked, world.facts, world.records)
+    facts = replace(world.facts, reads="field")  # a shown side needs neither paths nor the map
+    prepared = mechanism.prepare(asked, facts, world.records)
     for _ in range(count):
         yield draw_release(prepared, entropy, simulation=True)
 

@@ -148,9 +148,9 @@ def make_scene(
     if facts.law == "amount" and not shares:
         cell, value = (labelled, medians) if unit == "cell" else (reference.index, reference.value)
         own_side = Sides.of(cell, excursion(response.forward(value), level, direction), facts.lattice.size)
-    unchecked = replace(facts, checked=False)  # its releases are simulations
+    simulated = replace(facts, reads="map")  # the world's releases are simulations
     world = World(
-        unchecked, records, training, held_out, labels, level, direction, offset, middle=middle,
+        simulated, records, training, held_out, labels, level, direction, offset, middle=middle,
         spread=spread, mean_known=belief is None, seen_level=response.seen(level), usual=usual,
         sides=own_side,
     )  # fmt: skip

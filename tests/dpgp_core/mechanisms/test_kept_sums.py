@@ -182,16 +182,20 @@ def test_a_kept_field_is_the_field_and_needs_a_positive_scatter() -> None:
 
 
 @pytest.mark.parametrize("changes", [{}, {"drift": True, "cutoff_from": "release"}, {"first": 0.3}])
-def test_a_release_without_the_check_of_its_model_is_the_same_release(changes: dict[str, Any]) -> None:
-    """The check draws from a public seed of its own: leaving it out moves no number of the release."""
+def test_a_release_of_which_less_is_read_is_the_same_release(changes: dict[str, Any]) -> None:
+    """The check and the map draw from public seeds of their own: leaving them out moves no number."""
     facts, design = PublicFacts(LATTICE, 400), replace(DESIGN, **changes)
     given = replace(facts, field=public_field(None, facts.law)) if design.drift else facts
-    made, kept = released(design, given)
-    bare, bare_kept = released(design, replace(given, checked=False))
-    assert made.model_check is not None
-    assert bare.model_check is None
-    assert np.array_equal(kept.sums, bare_kept.sums)
-    for name in ("paths", "mean", "sd", "map_sd", "map_mean", "records", "map_draws"):
-        one, other = getattr(made, name), getattr(bare, name)
-        assert (one is None) == (other is None), name
-        assert one is None or np.array_equal(one, other), name
+    whole, kept = released(design, given)
+    of_field, of_map = ("mean", "sd", "records"), ("paths", "map_sd", "map_mean", "map_draws")
+    for reads, same, gone in (("map", of_field + of_map, ()), ("field", of_field, of_map[1:])):
+        less, less_kept = released(design, replace(given, reads=reads))
+        assert whole.model_check is not None
+        assert less.model_check is None
+        assert np.array_equal(kept.sums, less_kept.sums)
+        for name in same:
+            one, other = getattr(whole, name), getattr(less, name)
+            assert (one is None) == (other is None), name
+            assert one is None or np.array_equal(one, other), name
+        assert all(getattr(less, name) is None for name in gone)
+    assert len(less.paths) == 0

@@ -98,7 +98,7 @@ def test_a_world_knows_its_level_its_middle_and_its_spread() -> None:
     assert world.records.count.tolist() == [1] * 10
     assert world.held_out.tolist() == [1, 5]
     assert world.labels.tolist() == [False, True]
-    assert not world.facts.checked, "no simulated release of a search is compared with its model"
+    assert world.facts.reads == "map", "no simulated release of a search is compared with its model"
     assert sorted(world.training.index.tolist()) == [0, 2, 3, 4, 6, 7, 8, 9]
     moved = scene(mean=0.2).world
     assert moved.records.mean == pytest.approx(np.arange(-0.6, 0.31, 0.1))
