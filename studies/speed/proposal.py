@@ -9,6 +9,7 @@ whose screen is run in turn with ours; the ratio is that of the middle times.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -40,7 +41,8 @@ print(sum(after[:4]) - sum(before[:4]))
 def cpu_seconds(checkout: Path, name: str, data: Path) -> float:
     """CPU seconds of one load and search, those of further processes too."""
     command = [sys.executable, "-c", RUN.format(settings=SETTINGS[name]), str(data) if data.is_dir() else ""]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # as `make run` starts the app
+    done = subprocess.run(command, cwd=checkout, env=alone, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{name} in {checkout}: {done.stderr.strip().splitlines()[-1]}")
     return float(done.stdout)
