@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hexcursion.cli import bundles, options
+from hexcursion.cli.main import build_parser
 from hexcursion.errors import WorkflowError
-from tests.hexcursion.cli.test_spoken import SETTINGS, Calls, asked
+from tests.hexcursion.cli.test_spoken import SETTINGS, Calls, asked, words
 
 MAIN = sys.modules["hexcursion.cli.main"]
 
@@ -19,6 +21,38 @@ MAIN = sys.modules["hexcursion.cli.main"]
 @pytest.fixture
 def calls() -> Calls:
     return Calls()
+
+
+def test_areas_are_asked_with_what_was_typed_and_written_where_asked(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = SimpleNamespace(name="Town", share=0.25, low=0.1, high=0.4, covered=1.0, row=lambda: {"a": 1})
+    found = (SimpleNamespace(shapes="shapes"), [answer])
+    for name, value in (
+        ("layer_of", "bundle"),
+        ("Viewer", "viewer"),
+        ("answers_from", found),
+        ("write_table", None),
+        ("question_words", "Shares:"),
+        ("new_table", Path("t.csv")),
+    ):
+        monkeypatch.setattr(bundles, name, calls.taking(name, value))
+    full = ["--threshold", "9", "--confidence", ".8", "--name", "id", "--out", "t.csv"]
+    for more in ([], full):
+        assert bundles.run_areas(build_parser().parse_args(["areas", "b", "--polygons", "p", *more])) == 0
+    asked = [(given, named) for name, given, named in calls if name == "answers_from"]
+    assert asked == [
+        (("viewer", "p"), {"threshold": None, "confidence": 0.9, "name": ""}),
+        (("viewer", "p"), {"threshold": 9.0, "confidence": 0.8, "name": "id"}),
+    ]
+    assert [given for name, given, _ in calls if name == "question_words"] == [
+        ("viewer", [answer], None),
+        ("viewer", [answer], 9.0),
+    ]
+    assert [given for name, given, _ in calls if name == "write_table"] == [
+        (Path("t.csv"), [{"a": 1}], "shapes")
+    ]
+    assert capsys.readouterr().out == 2 * words("Shares:", "  Town: 25 % (10 % to 40 %)")
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,30 @@ def test_who_stops_after_the_release_is_told_that_it_stands(
     assert stopped.value.__notes__ == ["The release 0123 is charged; its bundle is in /o/new."]
 
 
+RECEIPT = ("", "Receipt", "  Unit     One record.", "! Promise  Weaker.")
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_a_dry_run_checks_and_publishes_nothing(
+    planned: Any,
+    calls: Calls,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    weak: bool,
+) -> None:
+    monkeypatch.setattr(run, "weak", calls.taking("weak", weak))
+    assert run._release(SETTINGS, Path("/nowhere/there"), None, True, True) == 0
+    assert [name for name, _, _ in calls] == [
+        *("plan_settings", "check", "weak"),
+        *(["_print_remedies"] if weak else []),
+    ]
+    assert calls[0][2]["pay"] is False
+    assert calls[2][1] == ("expected",)
+    assert capsys.readouterr().out == words(
+        *RECEIPT, "", "Dry run: nothing was drawn or charged. The ledger would accept it now."
+    )
+
+
 def test_a_bundle_or_its_zip_that_is_there_stops_a_release_before_anything(
     planned: Any, calls: Calls, tmp_path: Path
 ) -> None:
