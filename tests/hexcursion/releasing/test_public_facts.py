@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,65 +11,15 @@ import pytest
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
-from hexcursion.bundle.statement.receipt import BudgetLine, ReceiptFacts, build_receipt
+from hexcursion.bundle.statement.receipt import BudgetLine
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
-from hexcursion.record import PrivacyFacts, ReceiptLine, Tuning
 from hexcursion.releasing.once import read_release, try_draw
-from hexcursion.releasing.transaction import plan_release, release_of
+from hexcursion.releasing.transaction import plan_release, priced, release_of
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import Tuned
-from tests.hexcursion.bundle.bundle_samples import RESPONSE, guarded
 
 NOON = "2026-06-18T12:00:00Z"
-ACCOUNTED = Tuning("public reference data", "b.csv")
-
-
-def receipt(hamlet_tuned: Tuned, privacy: PrivacyFacts, **changes: object) -> dict[str, ReceiptLine]:
-    """Topic -> line of a receipt in which nothing is missing, but for the changes."""
-    facts: dict[str, object] = {
-        "design": hamlet_tuned.choice.design,
-        "response": RESPONSE,
-        "tuning": ACCOUNTED,
-        "cells": 1_234,
-        "resolution": 8,
-        "domain_origin": "a public box",
-        **changes,
-    }
-    return {line.topic: line for line in build_receipt(ReceiptFacts(privacy, **facts))}  # type: ignore[arg-type]
-
-
-def test_a_receipt_has_these_lines_and_marks_none_where_nothing_is_missing(hamlet_tuned: Tuned) -> None:
-    lines = receipt(hamlet_tuned, guarded())
-    assert [line.topic for line in lines.values() if line.warning] == []
-    assert {"Data", "Randomness", "Places", "Prior mean", "Ledger", "Budget"}.isdisjoint(lines)
-    assert lines["Domain"].text == "1,234 H3 cells of resolution 8: a public box."
-
-
-@pytest.mark.parametrize(
-    ("changes", "marked"),
-    [
-        ({"domain_origin": ""}, ["Domain"]),
-        ({"response": replace(RESPONSE, origin="")}, ["Centre", "Clip bound"]),
-        ({"tuning": Tuning("not accounted", "x")}, ["Tuning"]),
-        ({"simulation": True}, ["Randomness"]),
-        ({"protects": "values"}, ["Places"]),
-        ({"generated": True, "prior_mean_origin": "a literal"}, []),
-    ],
-)
-def test_what_is_missing_is_marked_and_nothing_else(
-    hamlet_tuned: Tuned, changes: dict[str, object], marked: list[str]
-) -> None:
-    lines = receipt(hamlet_tuned, guarded(), **changes)
-    assert [line.topic for line in lines.values() if line.warning] == marked
-
-
-def test_odds_of_a_hundred_are_not_marked_and_larger_ones_are(hamlet_tuned: Tuned) -> None:
-    """As is a bound that is not proved."""
-    for epsilon, marked in ((math.log(100.0), False), (4.61, True)):
-        lines = receipt(hamlet_tuned, replace(guarded(), epsilon=epsilon))
-        assert lines["In words"].warning is marked
-    assert receipt(hamlet_tuned, replace(guarded(), proved=False))["Bound"].warning
 
 
 def test_a_release_holds_the_facts_of_its_project(hamlet: Project, hamlet_tuned: Tuned) -> None:
@@ -122,6 +71,9 @@ def test_equal_rows_are_stated_where_each_is_a_record(hamlet: Project, hamlet_tu
         data = replace(hamlet.settings.data, equal_rows=equal)
         project = replace(hamlet, settings=hamlet.settings.with_changes(data=data, unit=unit))
         assert plan_release(project, hamlet_tuned.choice, open_ledger()).privacy.each_row is stated
+    cells = replace(project, settings=project.settings.with_changes(unit="cell"))
+    choice = hamlet_tuned.choice
+    assert not priced(cells, choice.design, choice.facts(hamlet)).privacy.each_row
 
 
 def test_a_value_is_called_as_the_settings_say_or_else_as_its_column(

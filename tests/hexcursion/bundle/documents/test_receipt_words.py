@@ -49,6 +49,7 @@ def test_every_part_has_its_line() -> None:
     expected += "Paths, Bound, Computer, This release, Delta, Ledger, Budget, In words, Group"
     assert ", ".join(lines) == expected
     assert "treated as public" in lines["Records"].text
+    assert lines["Domain"].text == "661 H3 cells of resolution 8: Public geography."
     assert "£400,312" in lines["Centre"].text
     assert "factor of 3.32" in lines["Clip bound"].text
     assert "1.75 left" in lines["Budget"].text
@@ -68,14 +69,14 @@ def test_warnings_stand_where_something_is_wrong_and_nowhere_else() -> None:
         "Delta": {"privacy": replace(guarded(), delta=1e-3)},
         "Budget": {"ledger": BudgetLine(3.0, 4.1, 4.0)},
         "Randomness": {"simulation": True},
-        "In words": {"privacy": replace(guarded(), epsilon=10.0)},
+        "In words": {"privacy": replace(guarded(), epsilon=4.61)},  # odds above a hundred
     }
     for topic, changes in wrong.items():
         assert receipt(**changes)[topic].warning, topic
     assert receipt(ledger=BudgetLine(0.0, 1.0))["Budget"].warning
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.01, 0.1, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.01, 0.1, 0.5, 1.0, 3.0, math.log(100.0)])
 def test_small_epsilon_raises_no_alarm(epsilon: float) -> None:
     lines = receipt(privacy=replace(guarded(), epsilon=epsilon))
     assert not any(line.warning for line in lines.values())
