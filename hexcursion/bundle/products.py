@@ -168,6 +168,29 @@ def supports(count: int, confidence: float) -> bool:
     return count >= least_paths(confidence)
 
 
+def _joint_sets(
+    joint: Floats,
+    level: Floats | float,
+    direction: Direction,
+    confidence: float,
+    field: tuple[Floats, Floats] | None,
+) -> tuple[Floats | None, Bools | None, Bools | None, NDArray[np.int8] | None]:
+    """The excursion function, inner and outer set and classes, each (N,), of (J, N) joint draws; None
+    where so few draws support no such set."""
+    if not supports(joint.shape[0], confidence):
+        return None, None, None, None
+    if field is None:
+        inner = inner_set(joint, level, confidence, direction)
+        outer = outer_set(joint, level, confidence, direction)
+        return None, inner, outer, three_way(joint, level, confidence)
+    other: Direction = "below" if direction == "above" else "above"
+    function = certainty(joint, level, direction, field)
+    inner = agreed(function, confidence)
+    outside = agreed(certainty(joint, level, other, field), confidence)
+    ways = told(inner, outside) if direction == "above" else told(outside, inner)
+    return function, inner, ~outside, ways
+
+
 def products_at(
     paths: Floats,
     level: Floats | float,
@@ -194,19 +217,7 @@ def products_at(
     of_map = None if shown is None else exceedance_probability(*shown, level, direction)
     share = share if of_map is None else of_map
     joint = paths if draws is None else draws
-    supported, function = supports(joint.shape[0], confidence), None
-    inner, outer, ways = None, None, None
-    if supported and field is not None:
-        other: Direction = "below" if direction == "above" else "above"
-        function = certainty(joint, level, direction, field)
-        inner = agreed(function, confidence)
-        outside = agreed(certainty(joint, level, other, field), confidence)
-        outer = ~outside
-        ways = told(inner, outside) if direction == "above" else told(outside, inner)
-    elif supported:
-        inner = inner_set(joint, level, confidence, direction)
-        outer = outer_set(joint, level, confidence, direction)
-        ways = three_way(joint, level, confidence)
+    function, inner, outer, ways = _joint_sets(joint, level, direction, confidence, field)
     kept = None if records is None else records >= EARLIER_FEW if earlier else judged_domain(records)
     if kept is not None and not earlier:
         inner, outer = (None if each is None else each & kept for each in (inner, outer))

@@ -213,17 +213,9 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
         shown=statement["products"].get("cut_by_map", False),
     )
     cells, paths = stored.cells, stored.paths
-    subject = statement["subject"]["domain"]
-    if len(cells) != subject["cells"] or paths.shape[0] != statement["paths"]["count"]:
+    if paths.shape[0] != about["count"]:
         raise BundleError("The privacy statement and paths.parquet disagree about cells or paths.")
-    if any(a >= b for a, b in pairwise(cells)):
-        raise BundleError("The cells in paths.parquet are not sorted, or some stand there twice.")
-    try:
-        domain = domain_from_cells(cells, region_of(contents[layout.BOUNDARY]))
-    except GeoError as error:
-        raise BundleError(f"The bundle's cells or boundary are not valid: {error}") from error
-    if domain.resolution != subject["resolution"]:
-        raise BundleError("The privacy statement and paths.parquet disagree about the resolution.")
+    domain = _domain_of(contents, cells, statement["subject"]["domain"])
     check_picture(contents[layout.MAP])
     check_script(contents[layout.REDRAW])
     draws = _draws(contents, statement, cells)
@@ -243,6 +235,21 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     check_told(statement, bundle.published, sums=bundle.sums is not None, whole=whole)
     check_change(statement)
     return bundle
+
+
+def _domain_of(contents: Mapping[str, bytes], cells: Sequence[str], stated: Mapping[str, Any]) -> Domain:
+    """The hexagons of a bundle, as many and as large as its statement says."""
+    if len(cells) != stated["cells"]:
+        raise BundleError("The privacy statement and paths.parquet disagree about cells or paths.")
+    if any(a >= b for a, b in pairwise(cells)):
+        raise BundleError("The cells in paths.parquet are not sorted, or some are repeated.")
+    try:
+        domain = domain_from_cells(cells, region_of(contents[layout.BOUNDARY]))
+    except GeoError as error:
+        raise BundleError(f"The bundle's cells or boundary are not valid: {error}") from error
+    if domain.resolution != stated["resolution"]:
+        raise BundleError("The privacy statement and paths.parquet disagree about the resolution.")
+    return domain
 
 
 def published_products(

@@ -45,6 +45,13 @@ def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
     taken += _one_quantity(values, data, found)
     options = " ".join(f"{flag} {shlex.quote(word)}" for flag, word in taken)
     sentences = [f"The table is read as {title} ({WITHOUT}){f': {options}' if options else ''}."]
+    sentences += _offers(values, data, found)
+    return " ".join((*sentences, found.profile.note)).strip()
+
+
+def _offers(values: dict[str, Any], data: dict[str, Any], found: Recognised) -> list[str]:
+    """Say which options the table has further columns for; take its owner where rows of one count."""
+    sentences = []
     if found.owner is not None and "owner" not in values:
         if "records_per_owner" in values:
             values["owner"] = found.owner
@@ -70,7 +77,7 @@ def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
             f"--limit-column {shlex.quote(found.limit)} takes the limits of what was not detected, if they "
             "have the values' unit."
         )
-    return " ".join((*sentences, found.profile.note)).strip()
+    return sentences
 
 
 def _is_table(data: dict[str, Any]) -> bool:

@@ -138,12 +138,7 @@ def plan_settings(
     project.refuse_dropped()
     project.refuse_large_delta()
     searching = settings.lengthscale is None and shared is None
-    if searching:
-        processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
-        refuse_what_cannot_fit(project, processes)
-        listener.note(expected_of(project, processes, alone=wanted is None))
-    elif (text := expected_release(project)) is not None:
-        listener.note(text)
+    _say_how_long(project, listener, searching=searching, alone=wanted is None)
     ledger = ledger_to_plan(place)
     if late := ledger.clock_note():
         listener.note(late)
@@ -156,13 +151,23 @@ def plan_settings(
         frontier = () if wanted is None else FRONTIER_EPSILONS  # the solver starts from a frontier
         tuned = search_design(project, listener.progress, settings.executor, beside=frontier)
         listener.searched(tuned)
-    if shared is not None:
-        choice = shared_choice(project, shared)
+    if tuned is not None:
+        choice = tuned.choice
     else:
-        choice = given_choice(project) if tuned is None else tuned.choice
+        choice = given_choice(project) if shared is None else shared_choice(project, shared)
     if wanted is not None:
         project, choice = _at_wanted_iou(project, tuned, wanted, listener)
     return plan_choice(project, choice, ledger, tuned)
+
+
+def _say_how_long(project: Project, listener: Listener, *, searching: bool, alone: bool) -> None:
+    """Note the time of a search or a release; refuse a search that does not fit this machine."""
+    if searching:
+        processes = (os.cpu_count() or 1) if project.settings.executor == "processes" else 1
+        refuse_what_cannot_fit(project, processes)
+        listener.note(expected_of(project, processes, alone=alone))
+    elif (text := expected_release(project)) is not None:
+        listener.note(text)
 
 
 def plan_columns(

@@ -25,6 +25,7 @@ from hexcursion.project.copies import refuse_overlap
 from hexcursion.project.model import HeldTable, Loaded, Project, answers_of
 from hexcursion.project.public_numbers import (
     BaselineField,
+    Covariates,
     Exposure,
     even_exposure,
     load_covariates,
@@ -191,15 +192,7 @@ def load_project(
     private = _load_private(settings, domain, memory_tables.get(settings.data.path), report)
     observations = private.observations
     refuse_private_layers(layers, observations, places_public=settings.places_public)
-    covariates = load_covariates(
-        settings.covariates,
-        settings.covariate_columns,
-        domain,
-        observations,
-        places_public=settings.places_public,
-    )
-    if covariates is not None:
-        covariates.refuse_private(private.placed, places_public=settings.places_public)
+    covariates = _load_covariates(settings, domain, private)
     exposure = _exposure(settings, domain, private.placed, observations)
     private = _as_responses(settings, private, exposure)
     if covariates is not None and answers_of(settings) is not None:
@@ -234,6 +227,20 @@ def load_project(
         reference_origin=origin,
         exposure=exposure,
     )
+
+
+def _load_covariates(settings: ReleaseSettings, domain: Domain, private: Loaded) -> Covariates | None:
+    """The public columns; refuse those that show where the private records are."""
+    covariates = load_covariates(
+        settings.covariates,
+        settings.covariate_columns,
+        domain,
+        private.observations,
+        places_public=settings.places_public,
+    )
+    if covariates is not None:
+        covariates.refuse_private(private.placed, places_public=settings.places_public)
+    return covariates
 
 
 def _unit(settings: ReleaseSettings) -> str:

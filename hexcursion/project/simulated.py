@@ -111,14 +111,11 @@ def simulate_reference(
     field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
     crowd = prior_of("car", max(extent / SIMULATED_CROWDS, 2.0 * lattice.spacing))
     density = np.exp(np.sqrt(np.log1p(UNEVEN)) * crowd.colour(entropy.normal((crowd.white_size, 1)))[:, 0])
+    cells = settings.unit == "cell"
     if places is not None:
-        index = np.unique(places) if settings.unit == "cell" else places
-    elif settings.unit == "cell":  # one record per cell, with a higher probability in dense cells
-        wait = -np.log(np.maximum(entropy.uniform(lattice.size), 1e-300)) / density
-        index = np.argsort(wait, kind="stable")[:n].astype(np.int64)
+        index = np.unique(places) if cells else places
     else:
-        index = np.searchsorted(np.cumsum(density), entropy.uniform(n) * density.sum())
-        index = np.minimum(index, lattice.size - 1).astype(np.int64)
+        index = _drawn_places(density, n, entropy, one_each=cells)
     place = (WORLD_MEANS[number % WORLDS] + float(entropy.uniform(1)[0])) / WORLDS
     mean = law.spread * math.sqrt(WORLD_COMMON) * float(ndtri(place))
     if columns is not None and number % IDLE:
@@ -127,6 +124,17 @@ def simulate_reference(
     responses = centre + sign * (mean + field[index] + law.scatter * entropy.normal(index.size))
     value = np.where(responses > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(responses)
     return PlacedObservations(index, value, index.size, 0)
+
+
+def _drawn_places(
+    density: NDArray[np.float64], n: int, entropy: SimulationEntropy, *, one_each: bool
+) -> NDArray[np.int64]:
+    """Draw the cells, (n,), of records by their density, (N,); `one_each`: no two in one cell."""
+    if one_each:  # with a higher probability in dense cells
+        wait = -np.log(np.maximum(entropy.uniform(density.size), 1e-300)) / density
+        return np.argsort(wait, kind="stable")[:n].astype(np.int64)
+    index = np.searchsorted(np.cumsum(density), entropy.uniform(n) * density.sum())
+    return np.asarray(np.minimum(index, density.size - 1), dtype=np.int64)
 
 
 def _counted(

@@ -23,19 +23,7 @@ def ask(work: Workspace) -> None:
     names = list(work.columns)
     name = panels.ask_column("Value", names, work.called, **work.keyed("column"))
     own = work.columns[name]
-    first, second, third = st.columns(3, vertical_alignment="bottom")
-    called = first.text_input(
-        "What it is, in words", value=own.get("value_name", ""), **_kept(work, "name", name)
-    )
-    unit = second.text_input("Its unit", value=own.get("value_unit", ""), **_kept(work, "unit", name))
-    factors = third.selectbox(
-        "Values differ by",
-        list(DIFFER),
-        index=int(own.get("transform") == "log"),
-        format_func=DIFFER.__getitem__,
-        help="Factors suit prices, incomes and concentrations: all above 0, a few very high.",
-        **_kept(work, "factors", name),
-    )
+    called, unit, factors = _meaning(work, name, own)
     said = f" ({plain(unit.strip())})" if unit.strip() else ""
     side, limit, middle, far = st.columns(4, vertical_alignment="bottom")
     sides = list(get_args(Direction))
@@ -68,6 +56,28 @@ def ask(work: Workspace) -> None:
         clip=clip,
     )
     _gaps(work)
+    _say_what_is_missing(work)
+
+
+def _meaning(work: Workspace, name: str, own: dict[str, Any]) -> tuple[str, str, bool]:
+    """Ask what a column is called, its unit, and whether its values differ by factors."""
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    called = first.text_input(
+        "What it is, in words", value=own.get("value_name", ""), **_kept(work, "name", name)
+    )
+    unit = second.text_input("Its unit", value=own.get("value_unit", ""), **_kept(work, "unit", name))
+    factors = third.selectbox(
+        "Values differ by",
+        list(DIFFER),
+        index=int(own.get("transform") == "log"),
+        format_func=DIFFER.__getitem__,
+        help="Factors suit prices, incomes and concentrations: all above 0, a few very high.",
+        **_kept(work, "factors", name),
+    )
+    return called, unit, factors
+
+
+def _say_what_is_missing(work: Workspace) -> None:
     if unsaid := work.unsaid:
         st.caption(
             f":material/info: {plain(listed(unsaid))}: threshold, usual value and how far most lie from it "

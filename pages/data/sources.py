@@ -123,35 +123,43 @@ def refill(work: Workspace) -> None:
         state["sales_years"] = _typed(data.years)
         state["sales_reference_years"] = _typed(reference.years) if reference is not None else ""
     else:
-        known = (
-            ("x", data.x),
-            ("y", data.y),
-            ("value", data.value or table_columns.NO_VALUE),
-            ("crs", data.crs),
-            ("identifier", data.identifier),
-            ("time", data.time),
-            ("equal_rows", data.equal_rows),
-            ("place_sd", data.place_sd),
-            ("day_first", table_columns.order_words(data.day_first)),
-            ("owner", work.choices.get("owner")),
-            ("most", work.choices.get("records_per_owner") or 1),
-        )
-        told = (*known, *table_columns.shown(data).items())
-        state |= {f"sensors_{name}_{data.path}": value for name, value in told}
-        state[f"sensors_further_{data.path}"] = list(work.columns)[1:]
-        state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
-        state[f"sensors_unit_{data.path}_{data.value}"] = work.choices.get("value_unit", "")
-        state[f"sensors_word_{data.path}"] = work.choices.get("record_word") or "case"
-        state |= row_filters.refilled(f"sensors_where_{data.path}", data)
-        if reference is not None:
-            if own_reference:
-                state[f"sensors_reference_layer_{reference.path}"] = reference.layer
-            elif reference.layer != data.layer:
-                state[f"sensors_other_layer_{data.path}"] = reference.layer
-            state |= row_filters.refilled(f"sensors_reference_where_{data.path}", reference)
+        state |= _fields_of_table(work, data, reference)
     if reference is not None:
         state[f"{work.kind}_public"] = bool(work.choices.get("reference_public"))
     st.session_state.update(state)
+
+
+def _fields_of_table(
+    work: Workspace, data: SourceSettings, reference: SourceSettings | None
+) -> dict[str, Any]:
+    """The state of the widgets that say how a table is read."""
+    fields: tuple[tuple[str, Any], ...] = (
+        ("x", data.x),
+        ("y", data.y),
+        ("value", data.value or table_columns.NO_VALUE),
+        ("crs", data.crs),
+        ("identifier", data.identifier),
+        ("time", data.time),
+        ("equal_rows", data.equal_rows),
+        ("place_sd", data.place_sd),
+        ("day_first", table_columns.order_words(data.day_first)),
+        ("owner", work.choices.get("owner")),
+        ("most", work.choices.get("records_per_owner") or 1),
+    )
+    fields = (*fields, *table_columns.shown(data).items())
+    state = {f"sensors_{name}_{data.path}": value for name, value in fields}
+    state[f"sensors_further_{data.path}"] = list(work.columns)[1:]
+    state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
+    state[f"sensors_unit_{data.path}_{data.value}"] = work.choices.get("value_unit", "")
+    state[f"sensors_word_{data.path}"] = work.choices.get("record_word") or "case"
+    state |= row_filters.refilled(f"sensors_where_{data.path}", data)
+    if reference is not None:
+        if reference.path != data.path:
+            state[f"sensors_reference_layer_{reference.path}"] = reference.layer
+        elif reference.layer != data.layer:
+            state[f"sensors_other_layer_{data.path}"] = reference.layer
+        state |= row_filters.refilled(f"sensors_reference_where_{data.path}", reference)
+    return state
 
 
 def show_paths(paths: dict[str, str]) -> None:

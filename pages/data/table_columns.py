@@ -272,31 +272,38 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             FIELDS["detection_limit"], value=None, format="%g", placeholder="in the unit of the values",
             **kept("detection_limit", path),
         )  # fmt: skip
-        condition = st.selectbox(
-            FIELDS["condition"], columns, index=None, placeholder="none", **kept("condition", path)
-        )
-        limit_column = st.selectbox(
-            FIELDS["limit_column"], columns, index=None, placeholder="none",
-            help="In the unit of the values. Where it is blank, the limit above counts.",
-            **kept("limit_column", path),
-        )  # fmt: skip
-        behind = st.text_input(
-            FIELDS["behind"], placeholder="those of laboratories, such as J and B", **kept("behind", path)
-        )
-        sides = st.multiselect(
-            FIELDS["sides"], columns, placeholder="found by their names", max_selections=2,
-            **kept("sides", path),
-        )  # fmt: skip
-        unit_column = st.selectbox(
-            FIELDS["unit_column"], [*columns, NO_UNIT], index=None, placeholder="found by its name",
-            format_func=lambda name: "none: units are all as stated" if name == NO_UNIT else name,
-            help="Values in another unit are converted to the one that you state, where the factor is known.",
-            **kept("unit_column", path),
-        )  # fmt: skip
+        further = _columns_of_limits(columns, path)
     return {
         "decimal": decimal, "missing": tuple(missing.replace(",", " ").split()), "censored": censored,
-        "detection_limit": limit, "condition": condition, "limit_column": limit_column,
-        "unit_column": unit_column,
+        "detection_limit": limit, **further,
+    }  # fmt: skip
+
+
+def _columns_of_limits(columns: list[str], path: str) -> dict[str, Any]:
+    """The columns that qualify a value: remarks, limits, units, and letters of the side of the globe."""
+    condition = st.selectbox(
+        FIELDS["condition"], columns, index=None, placeholder="none", **kept("condition", path)
+    )
+    limit_column = st.selectbox(
+        FIELDS["limit_column"], columns, index=None, placeholder="none",
+        help="In the unit of the values. Where it is blank, the limit above counts.",
+        **kept("limit_column", path),
+    )  # fmt: skip
+    behind = st.text_input(
+        FIELDS["behind"], placeholder="those of laboratories, such as J and B", **kept("behind", path)
+    )
+    sides = st.multiselect(
+        FIELDS["sides"], columns, placeholder="found by their names", max_selections=2,
+        **kept("sides", path),
+    )  # fmt: skip
+    unit_column = st.selectbox(
+        FIELDS["unit_column"], [*columns, NO_UNIT], index=None, placeholder="found by its name",
+        format_func=lambda name: "none: units are all as stated" if name == NO_UNIT else name,
+        help="Values in another unit are converted to the one that you state, where the factor is known.",
+        **kept("unit_column", path),
+    )  # fmt: skip
+    return {
+        "condition": condition, "limit_column": limit_column, "unit_column": unit_column,
         "sides": tuple(sides or ()), "behind": tuple((behind or "").split()),
     }  # fmt: skip
 

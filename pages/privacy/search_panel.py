@@ -55,11 +55,17 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     if unsaid is not None:
         st.info(plain(unsaid), icon=":material/info:")
         return None
+    _ask_to_search(work, settings)
+    return None
+
+
+def _ask_to_search(work: Workspace, settings: ReleaseSettings) -> None:
+    """What a search would go by, and the button that begins it."""
     piloted, fixed = None, False
     if settings.pilot is not None:
         piloted = pilot_panel.paid(work, settings)
         if piloted is None:
-            return None
+            return
         st.markdown("The search looks for the best design **on what was paid for**; it costs nothing more.")
     elif fixed := takes_fixed(settings):
         st.markdown(
@@ -89,7 +95,6 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         args=(work, settings, piloted),
     )
     _how_long(work, settings)
-    return None
 
 
 def _how_long(work: Workspace, settings: ReleaseSettings) -> None:

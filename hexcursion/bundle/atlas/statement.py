@@ -203,26 +203,6 @@ def _schema() -> dict[str, Any]:
     """The schema of one column's statement, with what each layer has in a list."""
     made = whole_schema((ATLAS,))
     one = made["properties"]
-    line = one["receipt"]["items"]
-    at = {"description": "Its place in the whole receipt of this layer.", "type": "integer", "minimum": 0}
-    own_line = {
-        **line,
-        "required": ["at", *line["required"]],
-        "properties": {"at": at, **line["properties"]},
-    }
-    layer = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["name", "title", "cutoff", *OWN, "receipt"],
-        "properties": {
-            "name": {"description": "The column.", "type": "string", "minLength": 1, "maxLength": 100},
-            "title": {"type": "string", "maxLength": 200},
-            "cutoff": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            **{key: one[key] for key in OWN},
-            OF_SUMS: one["sums"]["properties"][OF_SUMS],
-            "receipt": {**one["receipt"], "items": own_line},
-        },
-    }
     kept = {key: each for key, each in one.items() if key not in LEFT_OUT}
     atlas = {
         "description": "What all maps of this release promise together.",
@@ -238,7 +218,50 @@ def _schema() -> dict[str, Any]:
             },
         },
     }
-    derived = {
+    properties = {
+        **kept,
+        "schema": {"const": SCHEMA_ID},
+        "atlas": atlas,
+        "layers": {"type": "array", "minItems": 2, "maxItems": 20, "items": _layer_schema(one)},
+        "derived": {"type": "array", "minItems": 1, "maxItems": 20, "items": _derived_schema()},
+    }
+    required = [key for key in made["required"] if key not in OWN]
+    return {
+        **made,
+        "title": "Privacy statement of an atlas",
+        "$id": made["$id"].replace("statement-2", "atlas-1"),
+        "description": "Facts that all layers share, and a list of what each layer has for itself.",
+        "required": [*required, "sums", "atlas", "layers"],
+        "properties": properties,
+    }
+
+
+def _layer_schema(one: Mapping[str, Any]) -> dict[str, Any]:
+    """What each layer has for itself, by the properties of one column's statement."""
+    line = one["receipt"]["items"]
+    at = {"description": "Its place in the whole receipt of this layer.", "type": "integer", "minimum": 0}
+    own_line = {
+        **line,
+        "required": ["at", *line["required"]],
+        "properties": {"at": at, **line["properties"]},
+    }
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["name", "title", "cutoff", *OWN, "receipt"],
+        "properties": {
+            "name": {"description": "The column.", "type": "string", "minLength": 1, "maxLength": 100},
+            "title": {"type": "string", "maxLength": 200},
+            "cutoff": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            **{key: one[key] for key in OWN},
+            OF_SUMS: one["sums"]["properties"][OF_SUMS],
+            "receipt": {**one["receipt"], "items": own_line},
+        },
+    }
+
+
+def _derived_schema() -> dict[str, Any]:
+    return {
         "description": "Layers that follow from others at no cost, and what their maps say.",
         "type": "object",
         "additionalProperties": False,
@@ -249,22 +272,6 @@ def _schema() -> dict[str, Any]:
             "threshold": {"type": ["number", "null"]},
             "in_words": {"type": "string", "maxLength": 4000},
         },
-    }
-    properties = {
-        **kept,
-        "schema": {"const": SCHEMA_ID},
-        "atlas": atlas,
-        "layers": {"type": "array", "minItems": 2, "maxItems": 20, "items": layer},
-        "derived": {"type": "array", "minItems": 1, "maxItems": 20, "items": derived},
-    }
-    required = [key for key in made["required"] if key not in OWN]
-    return {
-        **made,
-        "title": "Privacy statement of an atlas",
-        "$id": made["$id"].replace("statement-2", "atlas-1"),
-        "description": "Facts that all layers share, and a list of what each layer has for itself.",
-        "required": [*required, "sums", "atlas", "layers"],
-        "properties": properties,
     }
 
 

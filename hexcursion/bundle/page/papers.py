@@ -95,14 +95,15 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
             "everything in this bundle is computed from them and from public facts.",
             90,
         ),
-        "What the curator states\n"
-        + "\n".join(
-            fill(f"{name.replace('_', ' ')}: {statement['evaluation'][name]}", 90, subsequent_indent="  ")
-            for name in STATED
-        ),
+        _curators_part(statement["evaluation"]),
         "Design\n" + fill(f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", 90),
     ]
     return "\n\n".join(paragraphs) + "\n"
+
+
+def _curators_part(evaluation: Mapping[str, str]) -> str:
+    lines = (f"{name.replace('_', ' ')}: {evaluation[name]}" for name in STATED)
+    return "What the curator states\n" + "\n".join(fill(line, 90, subsequent_indent="  ") for line in lines)
 
 
 def attribution_text(statement: Mapping[str, Any]) -> str:

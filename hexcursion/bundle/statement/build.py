@@ -163,20 +163,7 @@ def build_statement(release: Release) -> dict[str, Any]:
             "notes": [clean(note, 1000, "A note") for note in release.notes],
         },
         "software": {"name": NAME, "version": VERSION},
-        "subject": {
-            "value": clean(release.value_name, 100, "The name of the value"),
-            "unit": clean(release.value_unit, 60, "The unit of the value"),
-            "threshold": float(release.threshold), "direction": release.direction,
-            "threshold_response": release.level,
-            "domain": {
-                "cells": len(release.cells), "resolution": int(release.resolution),
-                "origin": clean(release.domain_origin, 1000, "The origin of the domain"),
-            },
-        }
-        | relative_block(release)
-        | ({} if release.answers is None else {"answers": _plain_answers(release.answers)})
-        | ({} if release.exposure is None else {"counts": _plain_counts(release.exposure)})
-        | _scope_block(release.scope),
+        "subject": _subject_block(release),
         "guarantee": guarantee_block(release),
         "design": plain_design(release.design),
         "response": {
@@ -215,6 +202,28 @@ def build_statement(release: Release) -> dict[str, Any]:
     statement |= covariates_block(release.covariates)
     statement |= sums_block(release)
     return {**statement, "evaluation": evaluation_block(statement, release.stated)}
+
+
+def _subject_block(release: Release) -> dict[str, Any]:
+    """What is mapped: the value, its threshold and the domain."""
+    return (
+        {
+            "value": clean(release.value_name, 100, "The name of the value"),
+            "unit": clean(release.value_unit, 60, "The unit of the value"),
+            "threshold": float(release.threshold),
+            "direction": release.direction,
+            "threshold_response": release.level,
+            "domain": {
+                "cells": len(release.cells),
+                "resolution": int(release.resolution),
+                "origin": clean(release.domain_origin, 1000, "The origin of the domain"),
+            },
+        }
+        | relative_block(release)
+        | ({} if release.answers is None else {"answers": _plain_answers(release.answers)})
+        | ({} if release.exposure is None else {"counts": _plain_counts(release.exposure)})
+        | _scope_block(release.scope)
+    )
 
 
 def _plain_answers(answers: Answers) -> dict[str, Any]:
