@@ -180,10 +180,8 @@ def build_lattice(domain: Domain) -> Lattice:
 def load_project(
     settings: ReleaseSettings, progress: Report | None = None, tables: Mapping[str, HeldTable] | None = None
 ) -> Project:
-    """Load the domain first, then the sources.
-
-    `progress(fraction, text)` may raise to cancel; `tables` are tables in memory, by the `path` in
-    their settings. Raise `WorkflowError`, `DataError` or `GeoError` for unusable settings or files.
+    """Load the domain first, then the sources. `progress(fraction, text)` may raise to cancel;
+    `tables` are tables in memory, by the `path` in their settings. Raise `WorkflowError`, `DataError` or `GeoError` for unusable settings or files.
     """
     report, memory_tables = progress or (lambda fraction, text: None), tables or {}
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
@@ -231,15 +229,10 @@ def load_project(
 
 def _load_covariates(settings: ReleaseSettings, domain: Domain, private: Loaded) -> Covariates | None:
     """The public columns; refuse those that show where the private records are."""
-    covariates = load_covariates(
-        settings.covariates,
-        settings.covariate_columns,
-        domain,
-        private.observations,
-        places_public=settings.places_public,
-    )
+    files, names, public = settings.covariates, settings.covariate_columns, settings.places_public
+    covariates = load_covariates(files, names, domain, private.observations, places_public=public)
     if covariates is not None:
-        covariates.refuse_private(private.placed, places_public=settings.places_public)
+        covariates.refuse_private(private.placed, places_public=public)
     return covariates
 
 
