@@ -181,8 +181,8 @@ def load_project(
     settings: ReleaseSettings, progress: Report | None = None, tables: Mapping[str, HeldTable] | None = None
 ) -> Project:
     """Load the domain first, then the sources. `progress(fraction, text)` may raise to cancel;
-    `tables` are tables in memory, by the `path` in their settings. Raise `WorkflowError`, `DataError` or `GeoError` for unusable settings or files.
-    """
+    `tables` are tables in memory, by the `path` in their settings. Raise `WorkflowError`,
+    `DataError` or `GeoError` for unusable settings or files."""
     report, memory_tables = progress or (lambda fraction, text: None), tables or {}
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     domain, layers = _load_area(settings, report)
