@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit, logit
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import ROUNDING, agreed, stated_scores
@@ -16,6 +17,11 @@ JUDGED_SHARE = 0.95
 """Share of the expected records in the judged hexagons."""
 HALF = 0.5
 """Least chance at which a map shows a hexagon on the side of the question."""
+LIKELY = 0.8
+"""Least chance of a hexagon that is shown as likely on that side."""
+TEMPER = 0.65
+"""Factor on the logits of chances that rest on a public map too: as they are they promise too
+much."""
 
 
 def judged_domain(expected: Floats) -> Bools:
@@ -46,6 +52,11 @@ class Promise:
     orange: float  # mean chance of the hexagons shown as likely on the side of the question
     finds: float  # expected share of the hexagons on that side that are shown as likely
     right: float  # expected share of records in hexagons shown on the side of their field
+
+
+def tempered(chance: Floats) -> Floats:
+    """Return chances (N,) nearer to one half: their logits times `TEMPER`."""
+    return np.asarray(expit(TEMPER * logit(np.clip(chance, 0.0, 1.0))))
 
 
 def promise_of(chance: Floats, likely: Bools, judged: Bools, expected: Floats | None = None) -> Promise:

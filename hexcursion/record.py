@@ -47,6 +47,8 @@ data."""
 TOO_FEW_RECORDS = 130
 """Number of records up to which a release without reference data is stopped: nothing can be told of
 it."""
+FEWEST_PROMISED = 150
+"""Records from which a figure of how right a map is may be said where it starts from no public map."""
 HALF_AS_GOOD = 0.5
 """Share of the changes that may be, from which a public map that is as good in them stops a
 release."""
@@ -55,7 +57,13 @@ LEAST_GAIN = 0.02
 
 
 def few_words(records: int) -> str:
-    """That so many records tell nothing without reference data; no figure is said of their map."""
+    """That so many records tell nothing without reference data, or not how right their map is; no
+    figure is said of it."""
+    if records > TOO_FEW_RECORDS:
+        return (
+            f"{records} records are too few to say how right the map will be: without reference data it "
+            f"takes {FEWEST_PROMISED}"
+        )
     return (
         f"{records} records are too few to tell where values lie: without reference data it takes more than "
         f"{TOO_FEW_RECORDS}"
@@ -94,6 +102,9 @@ class Expected:
     # too few to say
     records: float | None = None
     gain: float | None = None
+    # what such a release would tell of itself: how often orange is right, and the share that it finds
+    orange: float | None = None
+    finds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +122,7 @@ class Yardsticks:
     colour_records: float | None = None
     public_records: float | None = None
     mixed_records: float | None = None
-    # The number of records, where it is too small to learn anything without reference
+    # the number of records, where it is too small to say any figure without reference data
     few: int | None = None
 
 

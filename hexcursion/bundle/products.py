@@ -27,7 +27,7 @@ from dpgp_core.excursion import (
     vorobev_set,
     vote_fraction,
 )
-from dpgp_core.yardstick import judged_domain, shown_side
+from dpgp_core.yardstick import LIKELY, judged_domain, shown_side
 from geo.colours import Role
 from geo.maps.painting import CANNOT_TELL, NO_RECORDS, Entry, Painting
 from geo.maps.painting import FEW_RECORDS as FEW_WORDS
@@ -37,9 +37,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CONFIDENCE = 0.9
-LIKELY, UNLIKELY = 0.8, 0.2
-"""The chance from which a cell is likely in the set, and that up to which it is likely not; open
-between."""
+UNLIKELY = 0.2
+"""The chance up to which a cell is likely not in the set; open between it and `LIKELY`."""
 SHARE_DECIMALS = 4
 """Decimals of a share: far finer than any release can say, far coarser than one machine's last
 digit."""

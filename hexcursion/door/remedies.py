@@ -93,8 +93,10 @@ class Tried:
         expected = self.expected
         if self.note:
             return f"cannot be tried: {self.note.rstrip('.')}"
-        if self.few:
+        if self.few and self.stopped:
             return "still too few records to tell where values lie"
+        if self.few:
+            return "not stopped; too few records to say how right its map will be"
         if expected is not None and expected.records is not None:
             records = records_words(expected.records)
             return (

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpgp_core.linalg import Floats
 from hexcursion.errors import WorkflowError
-from hexcursion.record import LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks, few_words
+from hexcursion.record import LOW_AGREEMENT, TOO_FEW_RECORDS, Expected, ReceiptLine, Yardsticks, few_words
 
 
 class LowAgreement(WorkflowError):
@@ -32,7 +32,7 @@ def objections(
         )
     if expected is None:
         return ()
-    if yardsticks is not None and yardsticks.few is not None:
+    if yardsticks is not None and yardsticks.few is not None and yardsticks.few <= TOO_FEW_RECORDS:
         return (few_words(yardsticks.few),)
     if expected.agreement is None:
         return (

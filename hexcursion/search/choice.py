@@ -19,6 +19,7 @@ from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import WORLD_RANGES
 from hexcursion.record import (
     FEW_RECORDS,
+    FEWEST_PROMISED,
     LEAST_GAIN,
     TOO_FEW_RECORDS,
     WIDE_RANGE,
@@ -77,6 +78,8 @@ def expected_of(project: Project, scored: Scored) -> Expected:
         and high is not None
         and (private_n(project) < FEW_RECORDS or high - low >= WIDE_RANGE)
     )
+    few = too_few(project)
+    stopped = few is not None and few <= TOO_FEW_RECORDS
     return Expected(
         _known(found.agreement),
         _known(found.area_error),
@@ -85,14 +88,16 @@ def expected_of(project: Project, scored: Scored) -> Expected:
         low,
         high,
         little,
-        *((None, None) if too_few(project) else (_known(found.records), _known(found.records_gain))),
+        *((None, None) if stopped else (_known(found.records), _known(found.records_gain))),
+        _known(found.orange),
+        _known(found.finds),
     )
 
 
 def too_few(project: Project) -> int | None:
-    """The public number of records, where without reference data it is too small to tell anything."""
+    """The public number of records, where without reference data it is too small to say any figure."""
     number = private_n(project)
-    return number if project.simulated and number <= TOO_FEW_RECORDS else None
+    return number if project.simulated and number < FEWEST_PROMISED else None
 
 
 def yardsticks_of(project: Project, scored: Scored, one_colour: float, free: float | None) -> Yardsticks:
@@ -237,8 +242,9 @@ def fixed_words(
 
 
 def records_said(expected: Expected | None, yardsticks: Yardsticks | None) -> str:
-    """How many records a map is expected to show on their right side, and other maps; "" where unknown."""
-    if expected is None or expected.records is None or yardsticks is None:
+    """How many records a map is expected to show on their right side, and other maps; "" where unknown, or
+    where records are too few to say."""
+    if expected is None or expected.records is None or yardsticks is None or yardsticks.few is not None:
         return ""
     rivals = {
         "public map": yardsticks.public_records,

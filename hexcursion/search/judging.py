@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing import Released, draw_release
 from dpgp_core.simulation import World
-from dpgp_core.yardstick import Sides, judged_domain, shown_side
+from dpgp_core.yardstick import LIKELY, Promise, Sides, judged_domain, promise_of, shown_side, tempered
 from hexcursion.search.task import Scene, Utility
 
 SEED = 662607  # simulated releases only; a release never sees it
@@ -49,14 +50,24 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
             right = sides.right(shown.side, shown.judged)
             colour = sides.one_colour(shown.judged)
             free = np.nan if public is None else sides.right(public, shown.judged)
-            rows.append((right, colour, free, right - np.fmax(colour, free)))
+            told = _told(world, shown)
+            rows.append((right, colour, free, right - np.fmax(colour, free), told.orange, told.finds))
         if scene.controls and number % step == 0 and number // step < len(scene.controls):
             mixed.append(_exchanged(scene.controls[number // step], design, sides))
-    right, colour, free, gain = (_mean(column) for column in zip(*rows, strict=True))
+    right, colour, free, gain, orange, finds = (_mean(column) for column in zip(*rows, strict=True))
     return replace(
         found, records=right, colour_records=colour, public_records=free, records_gain=gain,
-        mixed_records=_mean(mixed),
+        mixed_records=_mean(mixed), orange=orange, finds=finds,
     )  # fmt: skip
+
+
+def _told(world: World, shown: Shown) -> Promise:
+    """What a simulated release promises of its own map; NaN where it tells no chances."""
+    if not shown.told:
+        return Promise(math.nan, math.nan, math.nan)
+    chance = shown.chance if world.facts.field is None else tempered(shown.chance)
+    orange = agreed(shown.chance, LIKELY) & shown.judged
+    return promise_of(chance, orange, shown.judged, shown.records)
 
 
 def shown_releases(world: World, design: Design, entropy: Entropy, count: int) -> Iterator[Shown]:

@@ -53,6 +53,9 @@ class Utility:
     public_records: float = math.nan
     mixed_records: float = math.nan
     records_gain: float = math.nan
+    # what its releases tell of themselves, as `Promise` has it; NaN for those that tell no chances
+    orange: float = math.nan
+    finds: float = math.nan
     worlds: tuple[float, ...] = ()  # IoU in each of several worlds, NaN where its map has one side only
 
     @property
@@ -276,7 +279,7 @@ _NONE = (
     "A worker of the Dask cluster sent no answer of this search: let every worker run the same version of "
     "this program."
 )
-RECORDS = ("records", "colour_records", "public_records", "mixed_records", "records_gain")
+RECORDS = ("records", "colour_records", "public_records", "mixed_records", "records_gain", "orange", "finds")
 _PLAIN = (type(None), bool, int, float, str)
 
 

@@ -21,6 +21,7 @@ from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.project.simulated import simulated_worlds
+from hexcursion.record import few_words
 from hexcursion.search.choice import (
     Choice,
     beside_words,
@@ -86,6 +87,8 @@ class Tuned:
         """What a curator should know before releasing, in words; all from what designs were tried on."""
         if self.result.fixed:
             return fixed_words(self.choice.expected, self.choice.yardsticks, self.result)
+        if self.choice.yardsticks is not None and self.choice.yardsticks.few is not None:
+            return (f"{few_words(self.choice.yardsticks.few)}.",)
         sentences = []
         inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
         if inside in (0.0, 1.0):

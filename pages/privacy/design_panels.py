@@ -15,6 +15,7 @@ from geo.maps.painting import LegendEntry, Painting, legend, paint_set
 from hexcursion.bundle.products import paint_previewed
 from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease, Variation, simulated_release
+from hexcursion.search.choice import too_few
 from hexcursion.search.task import Scored, family_of
 from hexcursion.words import agreement_words
 from pages.privacy import frontier, trials
@@ -112,9 +113,9 @@ def _number(column: Any, entry: Entry, key: str) -> float:
 
 def _worth(work: Workspace, found: Found, scored: Scored) -> None:
     settings = found.project.settings
-    st.markdown(
-        f"**{plain(trials.cost(scored.epsilon))}** · agreement {plain(trials.achieved_words(scored))}"
-    )
+    few = too_few(found.project) is not None
+    reached = "" if few else f" · agreement {plain(trials.achieved_words(scored))}"
+    st.markdown(f"**{plain(trials.cost(scored.epsilon))}**{reached}")
     if scored.epsilon > settings.epsilon:
         st.warning(
             f"It does not fit ε {settings.epsilon:g}: raise its ridge or scale, take fewer paths, or raise "
@@ -144,7 +145,9 @@ KEPT = 4
 def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> None:
     """The drawn map and the one it aims at, both of the reference data."""
     seen = simulated(work, found, scored)
-    titles = (f"Simulated release, agreement {agreement_words(seen.iou)}", "Without privacy")
+    few = too_few(found.project) is not None
+    agreed = "" if few else f", agreement {agreement_words(seen.iou)}"
+    titles = (f"Simulated release{agreed}", "Without privacy")
     show_release_beside(work, found.project, seen, titles, key)
 
 

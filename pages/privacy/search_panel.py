@@ -8,6 +8,7 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
+from hexcursion.record import few_words
 from hexcursion.search.choice import records_said, too_few
 from hexcursion.search.results import at_budget
 from hexcursion.search.score import takes_fixed
@@ -166,7 +167,8 @@ def _found(work: Workspace, found: Found) -> Scored:
     if st.button("Go to the release", type="primary", icon=RELEASE.icon, key=f"to_release_{work.mark}"):
         st.switch_page(RELEASE.path)
     key = f"frontier_{work.mark}_{found.project.settings.epsilon:g}"
-    found, picked = frontier.show(work, found, key)
+    few = too_few(found.project) is not None
+    found, picked = (found, None) if few else frontier.show(work, found, key)
     if said := path_panels.needed(found):
         st.markdown(plain(said))
     if picked is not None:
@@ -185,14 +187,15 @@ def _found(work: Workspace, found: Found) -> Scored:
         scored_words = f"{found.tuned.result.evaluated:,} designs were scored"
         what = "one fixed design, nothing was searched" if found.tuned.result.fixed else scored_words
         st.caption(f"Measured on {plain(found.project.tried_on)}; {what}.")
-        if too_few(found.project) is None:
+        if not few:
             st.markdown(
                 f"**{'The design to release' if looked_at is None else 'The design looked at'}:** "
                 f"agreement {plain(achieved_words(scored))}."
             )
         st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
-        _report(found)
-        _cutoffs(found)
+        if not few:
+            _report(found)
+            _cutoffs(found)
         for remark in found.tuned.remarks():
             st.caption(f":material/lightbulb: {plain(remark)}")
     return scored
@@ -282,6 +285,8 @@ def verdict(found: Found) -> str:
         known = choice.expected is not None and choice.expected.agreement is not None
         helps = "; the step Release proposes what helps" if known else ""
         return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
+    if choice.yardsticks is not None and choice.yardsticks.few is not None:
+        return f"Not stopped, but {few_words(choice.yardsticks.few)}."
     said = records_said(choice.expected, choice.yardsticks)
     if not said:
         return "Nothing is known of how right this map will be: its design was given by hand."

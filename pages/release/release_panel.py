@@ -9,6 +9,7 @@ import streamlit as st
 from dpgp_core.noise import random_name
 from dpgp_core.numbers import upper
 from hexcursion import words
+from hexcursion.bundle.statement.promise import promise_words
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_release
 from hexcursion.ledger import RequestTaken
@@ -17,9 +18,9 @@ from hexcursion.ledger.sentences import alike_text, shared_text
 from hexcursion.record import few_words
 from hexcursion.releasing.transaction import Plan
 from hexcursion.search.atlas import foretold_words
+from hexcursion.search.choice import records_said
 from hexcursion.settings import field
 from hexcursion.settings.names import ReferenceKind
-from pages.privacy.designs import expected_words
 from pages.release import checks
 from pages.release.releasing import BudgetState, budget_state, count_together, plan, release, released_as
 from pages.shared import panels
@@ -215,11 +216,13 @@ def _question(work: Workspace, found: Found, budget: BudgetState, total: float |
     elif expected is None:
         st.markdown("How good the map will be is **not known**: its design was given by hand.")
     else:
-        text = expected_words(expected.agreement, expected.area_error, expected.right)
-        if expected.low is not None and expected.high is not None:
-            text += f"; {words.range_words(expected.low, expected.high, little=expected.little)}"
+        told = {"orange": expected.orange, "finds": expected.finds}
+        promise = "" if expected.finds is None else promise_words(told, settings.direction)
+        said = promise or records_said(expected, found.choice.yardsticks)
         st.markdown(
-            f"**{plain(text[0].upper() + text[1:])}**, as measured on {plain(_basis(expected.basis))}."
+            f"**{plain(said)}** Expected, from releases simulated on {plain(_basis(expected.basis))}."
+            if said
+            else "How right the map will be is **not known**: the map that it was tried on has one side only."
         )
     drawn = "The map is" if found.atlas is None else "The maps are"
     st.markdown(f"{drawn} drawn **once**. What is published cannot be taken back, and ε stays spent.")

@@ -25,8 +25,7 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import Released, draw_release
-from dpgp_core.yardstick import HALF, Sides, judged_domain, promise_of, shown_side
-from hexcursion.bundle.statement.promise import tempered
+from dpgp_core.yardstick import HALF, Sides, judged_domain, promise_of, shown_side, tempered
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.load import load_project

@@ -18,8 +18,7 @@ from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.yardstick import promise_of
-from hexcursion.bundle.statement.promise import tempered
+from dpgp_core.yardstick import promise_of, tempered
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

@@ -10,9 +10,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
 
 from dpgp_core.linalg import Floats
-from dpgp_core.yardstick import Sides
-from hexcursion.bundle.statement.promise import FEWEST_PROMISED, TEMPER
+from dpgp_core.yardstick import TEMPER, Sides
 from hexcursion.project.model import Project
+from hexcursion.record import FEWEST_PROMISED
 from studies.reporting.measures import calibration_error
 
 CLEAR_GAIN = 0.02  # from which a stop, or advice against, was wrong

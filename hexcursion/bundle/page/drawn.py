@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion import ROUNDING, exceedance_probability, vote_fraction
 from dpgp_core.priors.lattice import smooth
+from dpgp_core.yardstick import LIKELY
 from geo import Domain
 from geo.colours import colour, steps
 from geo.context.surroundings import Place, Surroundings
@@ -26,7 +27,6 @@ from geo.maps.painting import SHARE_LIMITS
 from hexcursion import words
 from hexcursion.bundle.density import Density
 from hexcursion.bundle.products import (
-    LIKELY,
     LOOKS,
     UNLIKELY,
     Bools,

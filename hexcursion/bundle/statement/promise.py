@@ -7,20 +7,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from scipy.special import expit, logit
-
 from dpgp_core.excursion import Direction
-from dpgp_core.linalg import Floats
-from dpgp_core.yardstick import promise_of
+from dpgp_core.yardstick import promise_of, tempered
 from hexcursion.bundle.products import Products
+from hexcursion.record import FEWEST_PROMISED
 from hexcursion.words import side_words
-
-FEWEST_PROMISED = 150
-"""Records from which a release without a public map promises how right it is."""
-TEMPER = 0.65
-"""Factor on the logits of chances that rest on a public map too: as they are they promise too
-much."""
 
 TOO_FEW = "Too few records to say how right this map is."
 
@@ -59,11 +50,6 @@ def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str,
     found = promise_of(chance, products.classes == 0, products.judged, products.records)
     block |= {"orange": _known(found.orange), "finds": _known(found.finds), "right": _known(found.right)}
     return {**block, "in_words": promise_words(block, products.direction)}
-
-
-def tempered(chance: Floats) -> Floats:
-    """Chances (N,) nearer to one half: their logits times `TEMPER`."""
-    return np.asarray(expit(TEMPER * logit(np.clip(chance, 0.0, 1.0))))
 
 
 def promise_words(block: Mapping[str, Any], direction: Direction) -> str:

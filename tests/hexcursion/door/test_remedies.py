@@ -71,6 +71,9 @@ def test_what_a_remedy_reaches_is_a_clause(town: Town) -> None:
     assert Tried(remedy, expected(0.31)).says == "agreement 0.31 expected; still poor"
     assert Tried(remedy).says == "no agreement can be expected of it either"
     assert Tried(remedy, expected(0.5), few=True).says == "still too few records to tell where values lie"
+    assert Tried(remedy, expected(0.5), stopped=False, few=True).says == (
+        "not stopped; too few records to say how right its map will be"
+    )
     assert Tried(remedy, note="too large.").says == "cannot be tried: too large"
     guessed = Expected(0.6, 0.1, 0.9, "simulated", 0.2, 0.8, little=True)
     assert "between 0.2 and 0.8 with a chance of 80 %" in Tried(remedy, guessed).says

@@ -51,6 +51,8 @@ def test_few_records_without_reference_are_stopped_and_no_figure_is_said() -> No
     assert said == (
         "130 records are too few to tell where values lie: without reference data it takes more than 130"
     )
+    assert objections(expected(0.75), replace(BESIDE, few=131)) == ()
+    assert objections(expected(0.75, -0.1), replace(BESIDE, few=149)) == (PUBLIC,)
 
 
 def test_a_map_of_one_colour_in_every_simulated_world_is_stopped() -> None:

@@ -20,13 +20,21 @@ ALL = np.ones(3, dtype=bool)
 SIDES = Sides(np.array([4.0, 1.0, 0.0]), np.array([0.0, 3.0, 2.0]))
 
 
-def scene(monkeypatch: pytest.MonkeyPatch, shown: list[bool], public: list[bool] | None) -> Any:
+def scene(
+    monkeypatch: pytest.MonkeyPatch,
+    shown: list[bool],
+    public: list[bool] | None,
+    chance: list[float] | None = None,
+    *,
+    told: bool = True,
+) -> Any:
     """Two worlds, of which each release shows the same; the last hexagon is not judged."""
     judged = np.array([True, True, False])
     side = np.array(shown) & judged
     free = None if public is None else np.array(public)
-    world = SimpleNamespace(sides_of_records=SIDES, public_side=free, name="world")
-    release = Shown(side, judged, side.astype(float))
+    facts = SimpleNamespace(field=free)
+    world = SimpleNamespace(sides_of_records=SIDES, public_side=free, facts=facts)
+    release = Shown(side, judged, side.astype(float) if chance is None else np.array(chance), told=told)
     monkeypatch.setattr(judging, "_of_seed", lambda world, design, count: iter([release] * count))
     return SimpleNamespace(worlds=(world, world), controls=(world,))
 
@@ -51,3 +59,21 @@ def test_the_gain_is_over_the_better_of_one_colour_and_the_public_map(
 def test_a_worse_map_than_one_colour_gains_less_than_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     made = judged_utility(scene(monkeypatch, [False, True, False], None), None, BLANK)  # type: ignore[arg-type]
     assert made.records_gain == 1 / 8 - 5 / 8
+
+
+@pytest.mark.parametrize(
+    ("public", "told", "orange", "finds"),
+    [
+        (None, True, 0.9, 0.9 / 1.5),
+        ([True, False, True], True, 0.80662, 0.80662 / (0.80662 + 0.56551)),
+        (None, False, np.nan, np.nan),
+    ],
+)
+def test_what_a_release_would_tell_of_itself_is_about_likely_judged_hexagons(
+    monkeypatch: pytest.MonkeyPatch, public: list[bool] | None, told: bool, orange: float, finds: float
+) -> None:
+    """Chances of .9 and .6 where it judges, .95 where not: the first alone is orange."""
+    shown = scene(monkeypatch, [True, True, True], public, [0.9, 0.6, 0.95], told=told)
+    made = judged_utility(shown, None, BLANK)  # type: ignore[arg-type]
+    assert made.orange == pytest.approx(orange, abs=1e-5, nan_ok=True)
+    assert made.finds == pytest.approx(finds, abs=1e-5, nan_ok=True)

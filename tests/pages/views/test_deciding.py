@@ -85,6 +85,11 @@ def found(records: float | None, gain: float = 0.1, threshold: float = 22.0, few
         ),
         (0.7, -0.01, None, "Not worth releasing as it stands: the map of public data alone would show"),
         (0.8, 0.1, 130, "Not worth releasing as it stands: 130 records are too few to tell where values lie"),
+        (
+            0.8, 0.1, 149,
+            "Not stopped, but 149 records are too few to say how right the map will be: without reference "
+            "data it takes 150.",
+        ),
         (None, 0.1, None, "Nothing is known of how right this map will be"),
     ],
 )  # fmt: skip

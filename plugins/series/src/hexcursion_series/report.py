@@ -12,8 +12,9 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import epsilon as composed
 from dpgp_core.accounting.guarantee import priced_for, together
 from dpgp_core.numbers import significant, upper
+from dpgp_core.yardstick import LIKELY
 from hexcursion import words
-from hexcursion.bundle.products import LIKELY, part_of
+from hexcursion.bundle.products import part_of
 from hexcursion.bundle.statement.guarantee import stated_cost, together_guess
 from hexcursion.ledger.overlap import PeriodsShared, nothing_known
 from hexcursion.promises import protected_word

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from dpgp_core.numbers import significant, upper
+from dpgp_core.yardstick import LIKELY
 from geo.context.surroundings import around
 from geo.maps.painting import FEW_RECORDS, NO_RECORDS
 from hexcursion.bundle.page import html
 from hexcursion.bundle.page.drawn import EMPTY, MOST_BYTES, cents_of, colours_of, shape_of, text_of
 from hexcursion.bundle.products import (
-    LIKELY,
     UNLIKELY,
     Floats,
     graded_labels,

@@ -19,14 +19,14 @@ from dpgp_core.errors import CoreError
 from dpgp_core.excursion import Direction
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.series import SeriesReading, read_series
-from dpgp_core.yardstick import judged_domain
+from dpgp_core.yardstick import LIKELY, judged_domain
 from geo import Domain
 from hexcursion.bundle import layout
 from hexcursion.bundle.again import check_again, stored_sums, sums_design, sums_facts
 from hexcursion.bundle.areas import named_areas_of
 from hexcursion.bundle.atlas.read import AtlasBundle, any_from_contents, atlas_doubts
 from hexcursion.bundle.layout import contents_of
-from hexcursion.bundle.products import LIKELY, UNLIKELY, Floats
+from hexcursion.bundle.products import UNLIKELY, Floats
 from hexcursion.bundle.published.series import periods_of, prior_of, refuse_unreadable
 from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.untrusted import BundleError
