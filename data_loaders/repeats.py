@@ -193,7 +193,7 @@ def find_repeats(columns: Mapping[str, NDArray[Any]], equal: EqualRows = "once")
     of its records, or changes their number by one; two sets of equal size, as the relation of
     exchanged records compares them, differ in at most one record.
 
-    Rows are compared by 64-bit hashes with a random seed for each process, so that nobody can
+    Rows are compared by 64-bit hashes with a random seed for each process, so that no one can
     construct two different rows with one hash. Among 30 million rows the probability of any
     collision is below 3e-5, and a collision loses one record, which costs no privacy."""
     content = _content_hashes(columns)

@@ -153,7 +153,7 @@ def _stored(name: str, roles: Columns, wanted: Wanted, store: Found) -> dict[str
 
 
 def _month_first(name: str, wanted: Wanted, store: Found) -> bool:
-    """Whether dates have the month first. Raise `DataError` where they contradict what is stated, or
+    """Whether dates have the month first. Raise `DataError` where they contradict the stated order, or
     too few rows tell."""
     time, day_first = wanted.time, wanted.day_first
     if day_first is not None:
@@ -187,7 +187,7 @@ def _repeats(name: str, columns: dict[str, Any], wanted: Wanted) -> Repeats:
 
 
 def _notes_to_answer(value: str, far: tuple[float, ...], store: Found, wanted: Wanted) -> list[str]:
-    """Return sentences on what was read in one of two ways, each with the setting that decides."""
+    """Return sentences on entries that are read in one of two ways, each with the setting that decides."""
     notes = []
     if far:
         notes.append(

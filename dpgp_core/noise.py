@@ -325,7 +325,7 @@ def _share_coin(source: WordSource, integer: Ints, fraction: Uniforms, at: Index
 
 
 def _rounded(sigma: float, integer: Ints, fraction: Uniforms, source: WordSource) -> Ints:
-    """round(+-sigma (k + x)): the digits of x are read until both ends of what is left agree."""
+    """round(+-sigma (k + x)): the digits of x are read until both ends of the interval agree."""
     top, bottom = sigma.as_integer_ratio()  # bottom is a power of two
     value = np.zeros(integer.size, dtype=np.int64)
     digits = [int(k) for k in integer]

@@ -24,7 +24,7 @@ def upper(value: float, digits: int = 4) -> str:
     """A privacy cost with `digits` significant digits, rounded up so that the text never understates it."""
     if value == 0 or not math.isfinite(value):
         return significant(value, digits)
-    # Below 1e-300 there are no digits left to round; nobody is told less than the truth.
+    # Below 1e-300 there are no digits left to round, so the text never understates.
     return significant(_whole_steps(max(value, 1e-300), digits, math.ceil), digits)
 
 

@@ -77,7 +77,7 @@ class PublicFacts:
     law: Law = "amount"
     # folder that stores public eigenpairs of the domain between runs; None stores nothing
     store: Path | None = None
-    # what is read from a release's numbers, which are the same; simulations of a search need less
+    # the reading of a release's numbers, which are the same; simulations of a search need less
     reads: Reads = "all"
     # priors and other public work shared by designs; not part of the facts
     cache: Cache = made(default=None, repr=False)  # type: ignore[assignment]

@@ -14,7 +14,7 @@ from typing import NoReturn
 from hexcursion import NEEDS_POSIX, can_run
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, its owner's share of it, a file
-FEW_LOOKS = 100_000  # new objects until the next look for what nobody holds: Python looks at every 700
+FEW_LOOKS = 100_000  # new objects until the next garbage collection: Python's usual number is 700
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     # Before numpy is imported: two BLAS threads are many times slower than one when anything else runs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.disable()  # what is imported stays: looking through it again and again takes a third of a second
+    gc.disable()  # modules stay: looking through them again and again takes a third of a second
 
     try:
         # Python loses a Ctrl-C that comes while it tidies up after an import: it is heard when all is there.

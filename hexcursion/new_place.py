@@ -77,7 +77,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make what was put into a folder, renamed or linked there survive a power cut."""
+    """Make new, renamed and linked files of a folder survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

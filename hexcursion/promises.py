@@ -14,7 +14,7 @@ from hexcursion.words import PUBLISHERS, UnitWord, guess_words, one_in, plural, 
 
 # With a chance of failure above this a guarantee is not worth the name.
 USELESS_DELTA = 0.01
-# Above this epsilon a guarantee excludes nothing that anybody would fear.
+# Above this epsilon a guarantee excludes no feared outcome.
 USELESS_EPSILON = 20.0
 
 

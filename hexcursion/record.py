@@ -57,7 +57,7 @@ LEAST_GAIN = 0.02
 
 
 def few_words(records: int) -> str:
-    """That so many records tell nothing without reference data, or not how right their map is; no
+    """That few records tell nothing without reference data, or not how right their map is; no
     figure is said of it."""
     if records > TOO_FEW_RECORDS:
         return (
@@ -146,7 +146,7 @@ class PrivacyFacts:
     # Of the RDP curve; none where only mu or a pure epsilon is stated
     rdp_orders: tuple[float, ...]
     rdp_values: tuple[float, ...]
-    # (records, epsilon, delta) of somebody with up to so many records
+    # (records, epsilon, delta) of a person with up to this number of records
     group: tuple[tuple[int, float, float], ...] = ()
     gaussian_mu: float | None = None  # mu where the release is a Gaussian mechanism
     # all that is proved about the release; readers recompute epsilon and groups from it
@@ -195,7 +195,7 @@ class Release:
     # (N,) of the field given the release, response units; the public prior mean is inside
     mean: NDArray[np.float64] | None = None
     sd: NDArray[np.float64] | None = None  # (N,) its deviation
-    # (J, N) joint draws of the field given the release, where the paths are none themselves
+    # (J, N) joint draws of the field given the release, where the paths are no draws
     draws: NDArray[np.float64] | None = None
     # (N,) mean and deviation, given the release, of the map without privacy, response units
     shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
@@ -205,7 +205,7 @@ class Release:
     records: NDArray[np.float64] | None = None
     sums: KeptSums | None = None  # the released sums in whole numbers
     model_check: ModelCheck | None = None  # how the released sums compare with draws of their model
-    # Which datasets are neighbours; `protects` what is hidden of a record
+    # Which datasets are neighbours; `protects` the hidden part of a record
     relation: Relation = "replace-one"
     protects: Protects = "values and places"
     expected: Expected | None = None  # how right the map is expected to be, and on what that rests

@@ -51,7 +51,7 @@ def surest(
 ) -> float:
     """Chance with which a guess between two claims of even odds about a record is right, at most.
 
-    With a delta above 0 this is no bound on what somebody believes after one unlikely result, only on how
+    With a delta above 0 this is no bound on a belief after one unlikely result, only on how
     often the best guess is right.
 
     The least of what epsilon and delta say and, for a mu-Gaussian release, mu. Where neighbours differ by one
@@ -227,7 +227,7 @@ def is_the(what: str, past: bool = False) -> str:
 
 
 def named(subject: Mapping[str, Any]) -> str:
-    """What stands for a title that nobody gave: "Price of existing flats above £442,413, 2018"."""
+    """The title where the curator gives none: "Price of existing flats above £442,413, 2018"."""
     period = subject.get("scope", {}).get("period")
     if "answers" in subject:
         text = f"{_share_of(subject)} with {subject['answers']['yes']}"

@@ -158,7 +158,7 @@ def units_beside(
 
 
 def _is_unit(entry: str, unit: str) -> bool:
-    """Whether an entry is a unit from which a factor to `unit` is known; one letter is none."""
+    """Whether an entry is a unit from which a factor to `unit` is known; a single letter is no unit."""
     return (
         2 <= len(entry) <= _LETTERS
         and not looks_numeric(entry)

@@ -20,7 +20,7 @@ CLIP = 1.6
 
 SHORT, LONG, MANY = 0.8, 1.2, 2_000
 """Radius of the ball in deviations of a record times the root of the number of columns: the first, or the
-second from so many records on, which lose more to clipping than to noise."""
+second from this number of records on, which lose more to clipping than to noise."""
 
 
 @dataclass(frozen=True)

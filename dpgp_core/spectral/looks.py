@@ -20,7 +20,7 @@ from dpgp_core.spectral.prior import LinearLaw, PublicPrior
 from dpgp_core.spectral.reading import FieldReader
 from dpgp_core.spectral.sums import GridRecords, SpectralSums
 
-ROUNDS = 3  # rounds in which clipped responses are made linear around what was read before
+ROUNDS = 3  # rounds in which clipped responses are made linear around the last reading
 FUNCTIONS = 320
 """Functions on the nodes in which two looks read the field: those that vary most where records are."""
 
@@ -122,7 +122,7 @@ def coarse_features(rows: Floats) -> Features:
 
 @dataclass(frozen=True, eq=False)
 class LinearLaws:
-    """Responses at several looks, made linear in the field around what is known of it at each node."""
+    """Responses at several looks, made linear in the field around the belief at each node."""
 
     # start, slope: shape (looks, M): a response is `start + slope f` and a rest
     start: Floats

@@ -45,7 +45,7 @@ ABOUT = (
     "it falls into fewer regions than the model expects",
     "one pattern is far stronger than the model expects",
     "one place is far from what the model expects",
-)  # what is unusual about a map, one for each statistic, in their order
+)  # how a map is unusual, by each statistic in turn
 
 
 @dataclass(frozen=True, eq=False)

@@ -192,7 +192,7 @@ def layer_numbers(layer: OwnLayer, domain: Domain) -> NDArray[np.float64]:
 def totals(source: Source, domain: Domain, name: str, column: str) -> NDArray[np.float64]:
     """Distribute the numbers of a GeoJSON layer's column, such as inhabitants, over (N,) hexagons.
     The number of a point counts in its hexagon. The number of an area is divided evenly among the
-    hexagons with their centre in it, or counts in the hexagon around its middle if there is none.
+    hexagons with their centre in it, or counts in the hexagon around its middle otherwise.
     The part of an area outside the domain is not counted. Raise `DomainError` for a feature without
     a number, or with a negative one, and a layer of lines."""
     sums, centres = np.zeros(domain.size), shapely.points(domain.centres_lonlat)

@@ -76,7 +76,7 @@ def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
 
 
 def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
-    """The named polygons of the layers and their parts of the hexagons; None where there are none.
+    """The named polygons of the layers and their parts of the hexagons; None without such layers.
     Nor are there any where their outlines run to and fro over the hexagons. Those of one name are
     one area, which says of how many outlines."""
     named: dict[str, list[BaseGeometry]] = {}
@@ -218,7 +218,7 @@ class BoroughTable:
 
     @property
     def lead(self) -> str:
-        """The largest shares in one sentence; "" where there are none."""
+        """The largest shares in one sentence; "" without areas."""
         first = [f"{name} {share}" for name, share, *_ in self.rows[:FIRST] if share not in ("0 %", "–")]
         return f"Largest shares: {', '.join(first)}." if first else ""
 
@@ -244,7 +244,7 @@ def borough_table(
     draws: Floats,
     level: float,
 ) -> BoroughTable | None:
-    """The table of the named areas in a map's own layers; None where there are none. `products` are
+    """The table of the named areas in a map's own layers; None without such areas. `products` are
     at the threshold `level`; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint
     draws; all in response units."""
     areas = named_areas_of(layers, domain)

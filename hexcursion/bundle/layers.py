@@ -165,5 +165,5 @@ class Export:
     says: str  # one line for the README
     most_bytes: int  # the largest size that a reader accepts
     write: Callable[[Exported], bytes]  # the file's bytes
-    # N values for each name, found in a stranger's file; BundleError where it is none of this format
+    # N values for each name, found in a stranger's file; BundleError for a file of another format
     read: Callable[[bytes], Mapping[str, Sequence[Any]]]

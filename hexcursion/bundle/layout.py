@@ -98,7 +98,7 @@ def plain_name(name: str) -> str:
 
 
 def check_atlas_names(names: Collection[str], layers: int) -> None:
-    """Raise BundleError unless an atlas has exactly the files of so many layers."""
+    """Raise BundleError unless an atlas has exactly the files of this number of layers."""
     wanted = ATLAS_FILES | {of_layer(name, 1 + at) for at in range(layers) for name in LAYER_FILES}
     if missing := sorted(wanted - set(names)):
         raise BundleError(f"This is not a complete atlas of {layers} layers: it has no {missing[0]}.")
@@ -117,7 +117,7 @@ def added_files(names: Collection[str]) -> list[str]:
 
 
 def may_be_added(name: str) -> bool:
-    """Whether a package may add a file of that name: it ends as files of data do, and is none of ours."""
+    """Whether a package may add a file of that name: it ends as files of data do, and is not ours."""
     return _ADDED.fullmatch(name) is not None and name not in _NAMES_IN_SMALL
 
 

@@ -122,7 +122,7 @@ class Products:
 
     @property
     def chance(self) -> Floats:
-        """(N,) exceedance probability of each cell, or its share of paths where there is none."""
+        """(N,) exceedance probability of each cell, or else its share of paths."""
         return self.votes if self.probability is None else self.probability
 
     @property
@@ -205,7 +205,7 @@ def products_at(
 ) -> Products:
     """All products of (L, N) smoothed paths at a level (a number, or (N,)) in response units. Cells
     are published from a share of paths, or a probability, of `cutoff` on. `field`: (N,) mean and
-    standard deviation given the release; `draws`: (J, N) joint draws where the paths are none: then
+    standard deviation given the release; `draws`: (J, N) joint draws where the paths are no draws: then
     the set is cut from the paths; `records`: (N,) expected numbers; `shown`: (N,) mean and
     deviation of the map without privacy, where the set is cut by it; `earlier`: whether to follow
     the rules of earlier versions, which judged cells of half a record or more, and kept the others

@@ -111,7 +111,7 @@ def _same(found: Sequence[Any], values: Sequence[Any]) -> bool:
 
 
 def features_of(collection: Any, name: str) -> list[dict[str, Any]]:
-    """The features of a GeoJSON collection. Raise `BundleError`, with `name`, if it is none."""
+    """The features of a GeoJSON collection. Raise `BundleError`, with `name`, for anything else."""
     features = collection.get("features") if isinstance(collection, dict) else None
     if not isinstance(features, list) or not all(isinstance(feature, dict) for feature in features):
         raise BundleError(f"{name} is not a GeoJSON feature collection.")
@@ -134,11 +134,11 @@ class Bundle:
     map_png: bytes  # the shipped picture, bytes of a PNG
     # (N,) mean and standard deviation of the field given the release, where its mechanism has them
     field: tuple[Floats, Floats] | None = None
-    # (J, N) joint draws of the field given the release, where the paths are none themselves
+    # (J, N) joint draws of the field given the release, where the paths are no draws
     draws: Floats | None = None
     # Public layers that the curator added: not computed from the paths
     layers: tuple[OwnLayer, ...] = ()
-    # of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
+    # of its checksums, checked; None for an unsigned bundle. `Signers` name the owner of its key
     signature: Signature | None = None
     # (N,) expected number of records given the release, where its mechanism knows it
     records: Floats | None = None

@@ -37,7 +37,7 @@ _WRONG = (
 @dataclass(frozen=True)
 class Signature:
     """A signature that was checked: whoever holds the private half of `key` signed these very
-    checksums. It holds no name. A name beside a key would be a claim that anybody can write: whose
+    checksums. It holds no name. A name beside a key would be an unproved claim: whose
     key it is, the operator of a viewer says in a list of his own."""
 
     key: bytes  # Ed25519 public key, 32 bytes
@@ -87,7 +87,7 @@ def signature_bytes(sums: bytes, key: Ed25519PrivateKey) -> bytes:
 
 
 def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
-    """The signature of a bundle's files, checked; None where there is none. Whether the files have
+    """The signature of a bundle's files, checked; None for an unsigned bundle. Whether the files have
     the checksums that are signed is checked by `layout.check_sums`. Raise `BundleError` for a file
     that is no signature, and for one that does not fit the checksums."""
     if layout.SIGNATURE not in contents:
@@ -159,7 +159,7 @@ def operators_signers() -> Signers:
 
 
 def _decoded(text: object, size: int) -> bytes | None:
-    """Base64 of exactly so many bytes; None for anything else."""
+    """Base64 of exactly `size` bytes; None for anything else."""
     if not isinstance(text, str):
         return None
     try:

@@ -46,7 +46,7 @@ class Workplace:
         """The work folders in `parent` whose processes are dead, one after the other, each held meanwhile."""
         try:
             names = sorted(entry.name for entry in os.scandir(parent) if _NAME.fullmatch(entry.name))
-        except OSError:  # no such folder, so nobody works there
+        except OSError:  # no such folder, so no process works there
             return
         for name in names:
             with contextlib.suppress(OSError):  # it is gone, or not ours to touch

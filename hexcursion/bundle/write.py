@@ -82,7 +82,7 @@ class Staged:
 
 def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
     """Write the bundle to a new folder and to `<folder>.zip`. Everything is written beside its
-    place first and renamed, so that nobody ever meets half a bundle. Raise `BundleError` if either
+    place first and renamed, so that no reader ever meets half a bundle. Raise `BundleError` if either
     exists or cannot be made, or the release cannot be written as a bundle."""
     folder, archive = targets(directory)
     with Workplace.make(folder) as work:
@@ -127,7 +127,7 @@ def bundle_contents(
     """All files of a release's bundle, already read back once with the reader's own eyes.
 
     `public`: the facts of the plan, whose work on the domain is used again; `rehearsed`: whether a
-    bundle of the same domain was made before, when what is public in its layers was checked. Raise
+    bundle of the same domain was made before, when the public part of its layers was checked. Raise
     `BundleError` for too many values, and for whatever a reader would refuse.
     """
     if isinstance(release, AtlasRelease):
@@ -281,7 +281,7 @@ def recover(parent: Path, ledger: str, committed: Callable[[], Mapping[str, str]
     """Finish or delete what dead processes left in a folder of bundles. A folder without a note was
     left before anything could be committed. With one, the ledger decides: if it committed this
     release with this digest (`committed`), the bundle is put in its place; otherwise the charge is
-    open or was given back, nobody has seen the bundle, and it is deleted. What waits for another
+    open or was given back, the bundle was never in its place, and it is deleted. What waits for another
     ledger is left alone."""
     placed, waiting, deleted = [], [], 0
     for work in Workplace.abandoned(parent):

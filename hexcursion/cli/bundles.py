@@ -206,7 +206,7 @@ def signers_of(options: argparse.Namespace) -> Signers:
 def office_key(file: str) -> Ed25519PrivateKey:
     """Open the key in a file, its password from the environment or from the terminal.
 
-    Raise `WorkflowError` as `open_key`, and where there is no password and nobody to ask.
+    Raise `WorkflowError` as `open_key`, and without a password and a terminal to ask at.
     """
     return open_key(Path(file), lambda: _password(f"Password of {file}: "))
 

@@ -21,7 +21,7 @@ from hexcursion.ledger.store import Head, Snapshot, Store, Writing
 def open_ledger(
     place: str | Path | None = None, key_path: str | Path | None = None, *, create: bool = True
 ) -> Ledger:
-    """Open a ledger, or begin a new one if there is none. Every use compares the ledger with this
+    """Open a ledger, or begin a new one. Every use compares the ledger with this
     machine's witness and with the seals of the releases near it: in `releases` in the folder of the
     SQLite file, in the home directory and in $HEXCURSION_BUNDLES. Default `place`:
     $HEXCURSION_LEDGER, else `ledger.sqlite` in $HEXCURSION_HOME, else in ./.hexcursion; default

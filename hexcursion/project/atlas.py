@@ -272,7 +272,7 @@ def refuse_numbering(name: str, value: Floats) -> None:
 
 
 def _refuse_gaps(settings: AtlasSettings, value: Floats) -> None:
-    """Raise `WorkflowError` where columns have different numbers of values and nobody said that they may."""
+    """Raise `WorkflowError` where columns have different numbers of values without `gaps`."""
     missing = np.isnan(value).sum(axis=0)
     if not missing.any():
         return

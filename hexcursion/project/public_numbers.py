@@ -43,7 +43,7 @@ UNITS: dict[Per, str] = {"population": "times the average", "area": "per km²"}
 
 LEAST = 0.002
 """The least number of people in a hexagon, as a share of the mean: cases occur where a census
-counts nobody."""
+counts no people."""
 
 ALIKE = 0.95
 """The correlation with the number of records from which a column reveals their places."""

@@ -47,7 +47,7 @@ class AllowedPaths:
         """Raise `WorkflowError` for settings from a file that name files elsewhere.
 
         The settings may be validated or a plain mapping. A user may name any file; a settings file
-        may come from somebody else, and its layers and regions are published unchanged.
+        may come from another person, and its layers and regions are published unchanged.
         """
         limited = replace(self, open=False, from_file=True)
         for path in paths_in(settings if isinstance(settings, Mapping) else asdict(settings)):

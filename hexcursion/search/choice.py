@@ -175,7 +175,7 @@ def typed_choice(project: Project, result: SearchResult, scored: Scored) -> Choi
 
 
 def stated(project: Project, choice: Choice) -> Choice:
-    """The choice as a release must state it: what was chosen by looking is not accounted for."""
+    """The choice as a release must state it: a choice by looking is not accounted for."""
     tuning = choice.tuning
     return (
         replace(choice, tuning=tuning_of(project, tuning.kind, tuning.detail)) if tuning.accounted else choice
@@ -183,7 +183,7 @@ def stated(project: Project, choice: Choice) -> Choice:
 
 
 def tuning_of(project: Project, kind: TuningKind, detail: str) -> Tuning:
-    """How the design was chosen; what was chosen after looking at the private data is not accounted for."""
+    """How the design was chosen; a choice after looking at the private data is not accounted for."""
     if project.reference_origin and project.reference_origin not in detail:
         detail += (
             f"; the reference is what {project.reference_origin} tells of the field now, and a record that "
@@ -200,7 +200,7 @@ HALF = 0.5
 
 
 def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
-    """Say in one sentence what is proposed, what it is expected to reach, and what the others reached."""
+    """Name the proposed design in one sentence, with its expected agreement and that of the others."""
     chosen = result.chosen
     title = mechanism_of(chosen.design).title
     clip = f" with a clip bound of {significant(chosen.response.clip, 3)}"

@@ -173,7 +173,7 @@ class DaskExecutor:
             ) from error
 
     def wait_for(self, workers: int) -> None:
-        """Wait for so many workers; `WorkflowError` if they have not come after `PATIENCE`."""
+        """Wait for `workers` workers; `WorkflowError` if they have not come after `PATIENCE`."""
         try:
             self._client.wait_for_workers(workers, timeout=PATIENCE)
         except TimeoutError as error:

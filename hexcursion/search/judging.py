@@ -39,7 +39,7 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
 
     Of its own map, the better map of one colour, chosen knowing the answer, the public map that a release
     starts from, and a release of values exchanged among their places. All are about the hexagons that the
-    release judges; each is a mean over releases, NaN where there is none.
+    release judges; each is a mean over releases, NaN where it is undefined.
     """
     several = len(scene.worlds) > 1
     rows, mixed = list[tuple[float, ...]](), list[float]()

@@ -39,7 +39,7 @@ from hexcursion.search.task import (
 from hexcursion.words import plural
 
 REFINED = 3  # designs of a mechanism refined around in its local stage, and compared in full
-IN_STAGES = 2  # at most so many in each of several local stages; the last has one
+IN_STAGES = 2  # most designs in each of several local stages; the last has one
 FIRST_PASS = 2  # a mechanism that comes after others shows every so many designs of its grid first
 IN_WORLDS = 6  # and every so many where each is simulated in several worlds
 FEW_WORLDS = 2  # in which a first pass is judged, against the best so far in the same worlds
@@ -79,7 +79,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         if _behind(few, own, found):
             left_early.append(LeftEarly(name, len(own), max(item.utility.known_agreement for _, item in own)))
             continue
-        if few is not task:  # what was judged in few worlds is ranked in all of them
+        if few is not task:  # designs judged in few worlds are ranked in all of them
             coarse, own = first + coarse, []
         own += _run(task, where, coarse, _part(tell, low + 0.25 * share, 0.5 * share), len(found) + len(own))
         own = _in_order(task, own, grid, place) if first else own

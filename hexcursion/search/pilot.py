@@ -149,7 +149,7 @@ def _charge(project: Project, ledger: Ledger, cost: Cost, facts: Mapping[str, An
 
 @contextmanager
 def _charged(project: Project, ledger: Ledger, charge: Charge, session: str) -> Iterator[Reservation]:
-    """Reserve a charge once for a session, with a budget where there is none, and begin its draw."""
+    """Reserve a charge once for a session, with a budget where the data have none yet, and begin its draw."""
     if ledger.preview(charge, project.delta).budget is None:
         budget = project.settings.budget or project.settings.epsilon
         ledger.set_budget(charge.dataset, charge.unit, budget, project.delta)

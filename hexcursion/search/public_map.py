@@ -189,7 +189,7 @@ def has_reference(project: Project) -> bool:
 def as_many(project: Project, placed: PlacedObservations) -> PlacedObservations:
     """Take as many reference observations as there are private ones, at random, where their number is public.
 
-    More records make every map better, with and without privacy noise, so what is expected would be too good.
+    More records make every map better, with and without privacy noise: expectations would be too high.
     """
     unit, most = project.settings.unit, private_n(project)
     many = public_n(placed, unit)

@@ -142,7 +142,7 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
 
 
 def _yardsticks(project: Project, tuned: Tuned, scored: Scored) -> Yardsticks | None:
-    """Those of the search, with what is the design's own."""
+    """Those of the search, with the design's own."""
     known = tuned.choice.yardsticks
     return known and yardsticks_of(project, scored, known.one_colour, known.free)
 

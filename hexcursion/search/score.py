@@ -58,7 +58,7 @@ class Batch:
 def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
     """Score every design of a batch, with every free post-processing, at each budget that it can meet.
 
-    Go field by field, then shape by shape, then scene by scene: what was made for one serves the next, and
+    Go field by field, then shape by shape, then scene by scene: the work for one serves the next, and
     nothing has to be kept for longer.
     """
     offers = {

@@ -227,7 +227,7 @@ class SearchResult:
     baseline: Bools  # (N,) reference excursion set of the unconstrained design
     evaluated: int  # number of designs scored
     objective: Objective
-    # (what, "smallest" or "largest") of choices at the end of what was tried
+    # (what, "smallest" or "largest") of choices at the end of the tried range
     on_edge: tuple[tuple[str, Edge], ...] = ()
     public_mean: bool = False  # whether the compared releases start from the public map
     # the chosen design with every cutoff tried, largest first; empty for one

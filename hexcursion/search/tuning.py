@@ -74,12 +74,12 @@ class Tuned:
     """A search result with the choice it leads to."""
 
     result: SearchResult
-    choice: Choice  # what is released, unless a person chooses otherwise
+    choice: Choice  # released, unless a person chooses otherwise
     # IoU of public knowledge alone, from two parts of the reference; None where simulated
     free_agreement: float | None
-    left_out: tuple[str, ...] = ()  # prior families asked for that cannot be made on so many cells
+    left_out: tuple[str, ...] = ()  # prior families asked for that do not fit in memory on this domain
     free_basis: str = ""  # how `free_agreement` was estimated
-    starts: str = ""  # what was found with and without the public map; "" where one was tried
+    starts: str = ""  # the results with and without the public map; "" where one was tried
     tried_on: TriedOn = "the reference data"  # see `Project.tried_on`
     unread: bool = False  # covariates were named, and the design reads none
 

@@ -79,7 +79,7 @@ class AtlasSettings:
 
     @property
     def own(self) -> dict[str, dict[str, Any]]:
-        """What each column has for itself, by its name, as `OWN` calls it; what is open is left out."""
+        """What each column has for itself, by its name, as `OWN` calls it; open settings are left out."""
         return {
             name: {key: value for key in OWN if (value := getattr(layer, key)) is not None}
             for name, layer in zip(self.names, self.layers, strict=True)
@@ -188,7 +188,7 @@ def any_from_toml(text: str) -> Settings:
 
 
 def _said(settings: ReleaseSettings | SourceSettings) -> dict[str, Any]:
-    """The settings that differ from what is usual, by name."""
+    """The settings that differ from the defaults, by name."""
     found = {name: getattr(settings, name) for name in fields_of(type(settings))}
     usual = {item.name: item.default for item in fields(settings)}
     return {name: value for name, value in found.items() if value != usual.get(name)}
@@ -307,7 +307,7 @@ def _check_columns(columns: Any) -> None:
 
 
 def _refuse_not_read(values: Mapping[str, Any]) -> None:
-    """Refuse what is said of one column and does nothing for several."""
+    """Refuse settings of one column that do nothing for several."""
     for key in NOT_READ:
         if values.get(key) not in (None, False, (), []):
             raise WorkflowError(

@@ -191,7 +191,7 @@ LIMIT = (
 
 
 def asked_settings(work: Workspace) -> ReleaseSettings | None:
-    """The choices made so far, or what is missing of them."""
+    """The choices so far, or the missing ones."""
     try:
         return work.settings()
     except WorkflowError as error:

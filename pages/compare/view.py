@@ -53,7 +53,7 @@ MeasureName = Literal["agreement", "area", "bce", "calibration", "lost"]
 
 
 def _achieved(name: str) -> Callable[[Row], float]:
-    """A figure of the best design; NaN where there is none."""
+    """A figure of the best design; NaN where no design meets the budget."""
     return lambda row: math.nan if row.best is None else float(getattr(row.best.utility, name))
 
 
@@ -136,7 +136,7 @@ KERNEL_HEXAGONS = 20_000  # up to which a smoothed table is made on a screen
 @dataclass(frozen=True)
 class Line:
     """A row of the table, a rule or the release: shares of the hexagons and of the records, agreement as
-    published and as a careful reader fills what is blank (`careful`), and the AUC of "was it in?" (`apart`),
+    published and as a careful reader fills the blanks (`careful`), and the AUC of "was it in?" (`apart`),
     which may be a bound."""
 
     name: str
@@ -288,7 +288,7 @@ def record_word(viewer: Viewer) -> str:
 
 
 def _both(guarantee: Mapping[str, Any]) -> str:
-    """The two releases between which a guarantee lets nobody tell."""
+    """The two releases that a guarantee keeps indistinguishable."""
     word = "hexagon’s whole record" if guarantee["unit"] == "cell" else protected_word(guarantee)
     if guarantee["relation"] == "add-or-remove":
         return f"one with the {word} and one without"

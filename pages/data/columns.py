@@ -1,4 +1,4 @@
-"""Ask what each of several columns is, where its threshold lies and what is usual: all of it is public."""
+"""Ask what each of several columns is, its threshold and its usual value: all of it is public."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pages.shared.session.workspace import Workspace
 
 
 def ask(work: Workspace) -> None:
-    """One column at a time, chosen above its fields; below what is still to be said of which."""
+    """One column at a time, chosen above its fields; below them the open fields."""
     st.header("Each value", anchor=False)
     st.caption("All of this is printed on the release: say what anybody knows, not what these data show.")
     names = list(work.columns)

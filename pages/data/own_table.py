@@ -70,7 +70,7 @@ def _needed(table: Answers, reference: Answers) -> tuple[tuple[str, Any], ...]:
 
 
 def _ask_table(guess: ColumnGuess, told: Answers, path: str, where: Where, work: Workspace) -> Answers:
-    """Ask what the columns say: value and unit in sight, what is seldom needed in two folds."""
+    """Ask what the columns say: value and unit in sight, the rest in two folds."""
     columns = list(guess.columns)
     st.caption("Guessed from the first rows; please confirm.")
     offer_agency(guess, path)
@@ -220,7 +220,7 @@ def _ask_reference(
 def _sources(
     guess: ColumnGuess, told: Answers, table: Answers, reference: Answers, path: str
 ) -> Sources | None:
-    """Return the settings of what was named; None, with the reason said, where one of them is refused."""
+    """Return the settings of the named files; None, with the reason said, where one of them is refused."""
 
     def source(file: str, rows: Rows | None, layer: str | None) -> SourceSettings:
         own = file == path
@@ -250,7 +250,7 @@ def _sources(
             file = reference["file"] or path
             choices["reference"] = source(file, reference["where"], reference["layer"])
             choices["reference_public"] = reference["public"]
-    except WorkflowError as error:  # of what was typed, such as a missing value that is no number
+    except WorkflowError as error:  # of typed text, such as a missing value that is no number
         st.error(plain(table_columns.on_screen(str(error))), icon=":material/error:")
         return None
     if counted:

@@ -137,7 +137,7 @@ def ask_example() -> None:
 
 
 def ask_files(kind: str) -> Sources | None:
-    """Ask for files of a kind and read them when asked to; return what is named."""
+    """Ask for files of a kind and read them when asked to; return the named files."""
     if kind == "sales":
         public_files.ask_public_files(work)
     asked = ask_sales(work) if kind == "sales" else ask_sensors(work)
@@ -195,7 +195,7 @@ def what_was_read(private: Preview) -> None:
     st.header("What was read", anchor=False)
     if work.columns:
         columns.ask(work)
-    if work.choices.get("values") != "count":  # of which the places are what is protected
+    if work.choices.get("values") != "count":  # whose places are protected
         panels.ask_places_public(work)
     left, right = st.columns(2, gap="large")
     with right:
@@ -231,7 +231,7 @@ def use_example(settings: Callable[[], ReleaseSettings]) -> None:
 
 
 def use_sources(sources: Sources) -> None:
-    """Read what was named; keep the workspace as it was if that fails."""
+    """Read the named files; keep the workspace as it was if that fails."""
     fresh = work.renewed()
     fresh.choose(**sources.choices)
     fresh.columns = {name: dict(own) for name, own in sources.columns.items()}
@@ -253,7 +253,7 @@ def use_settings(text: str, files: dict[str, str]) -> None:
 
 
 def take(fresh: workspace.Workspace, doing: Markdown) -> None:
-    """Read into a new workspace and make it the session's, or say what is wrong and keep the old one."""
+    """Read into a new workspace and make it the session's, or show the error and keep the old one."""
     try:
         with st.spinner(doing):
             read(fresh)
@@ -301,7 +301,7 @@ def shown_before() -> bool:
 
 
 def unread(asked: Sources | None) -> bool:
-    """Whether what is named on the screen is other than what it named when the data at hand were read."""
+    """Whether the screen names other files than when the data at hand were read."""
     if work.private is None or kind == "example":
         return False
     if kind != work.kind:
@@ -313,7 +313,7 @@ def unread(asked: Sources | None) -> bool:
     return asked is not None and asked != known[1]
 
 
-top = st.container()  # what was read stands first; below it the same fields read other data
+top = st.container()  # the data at hand come first; below them the same fields read other data
 known_before = shown_before()
 if work.kind and (
     not known_before or "data_kind" not in st.session_state

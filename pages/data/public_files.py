@@ -143,7 +143,7 @@ FIRST_YEAR = 1995
 
 
 def ask_public_files(work: Workspace) -> None:
-    """The panel in whatever state the download is; what was fetched is put into the file widgets."""
+    """The panel in whatever state the download is; put fetched files into the file widgets."""
     job = work.download
     running = job is not None and job.state.state == "running"
     with st.expander(

@@ -57,7 +57,7 @@ def counted_word(path: str) -> str:
 
 
 def at(columns: list[str], name: str | None) -> int | None:
-    """The position of a column, None where there is none of this name."""
+    """The position of a column, None for an unknown name."""
     return columns.index(name) if name in columns else None
 
 
@@ -152,7 +152,7 @@ _RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": 
 def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
     """Return the guessed columns of a file, and the settings that say how it is written.
 
-    None where the file cannot be read; what is wrong has been said then."""
+    None where the file cannot be read, after its error."""
     key, state = f"sensors_header_row_{path}", st.session_state
     row: int | None = state.get(key)
     coded, split, quoted = (state.get(f"sensors_{name}_{path}") for name in _WRITTEN)
@@ -239,7 +239,7 @@ def _field_words(name: re.Match[str]) -> str:
 
 
 def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
-    """Settings that say how the values are written: only what a person answers, never what is proposed."""
+    """Settings that say how the values are written: only a person's answers, never proposals."""
     columns, state = list(guess.columns), st.session_state
     asked = guess.decimal is None or bool(guess.suspects) or guess.beyond
     with st.expander("Decimal mark, missing values and limits", expanded=asked):

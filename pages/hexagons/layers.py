@@ -140,7 +140,7 @@ INK = colour("line")  # on light ground; in the picker it stands for the ink of 
 
 @dataclass(frozen=True)
 class Wish:
-    """A file, the column of its names, and how it is drawn; "" and 0 for what is usual."""
+    """A file, the column of its names, and how it is drawn; "" and 0 for the defaults."""
 
     path: str
     column: str

@@ -61,7 +61,7 @@ class Asked:
 
 
 def known_way(work: Workspace) -> Way | None:
-    """How the area in the choices was named; None while there is none."""
+    """How the area in the choices was named; None without an area."""
     region = work.choices.get("region")
     if region is None:
         return BOX if work.choices.get("bbox") else None
@@ -122,7 +122,7 @@ def asked_area(way: Way, work: Workspace) -> Asked | None:
 
 
 def take_outline(work: Workspace, sent: Any) -> None:
-    """Make an outline that a browser sent the area, or say what is wrong with it."""
+    """Make an outline that a browser sent the area, or show its fault."""
     try:
         content = outline_file(sent)
     except DomainError as error:

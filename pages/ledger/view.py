@@ -57,7 +57,7 @@ class LedgerView:
 
 
 def view_ledger(place: str | None = None) -> LedgerView | None:
-    """The ledger in words, verified; None where there is none yet."""
+    """The ledger in words, verified; None before the first release."""
     try:
         ledger = open_ledger(place, create=False)
     except NoLedger:
@@ -75,7 +75,7 @@ def view_ledger(place: str | None = None) -> LedgerView | None:
 
 
 def void_charge(number: int, reason: str, person: str, place: str | None = None) -> None:
-    """Give back a charge that was never released; `LedgerError` says what is missing."""
+    """Give back a charge that was never released; `LedgerError` names what it lacks."""
     open_ledger(place, create=False).void(number, reason.strip(), person.strip())
 
 

@@ -62,7 +62,7 @@ def load_and_tune(
     report: Report, settings: ReleaseSettings, piloted: Project | None = None
 ) -> tuple[Project, Tuned]:
     """Load the data, unless `piloted`, a pilot's project, holds them, and search. The tuning that is stated
-    does not say yet whether somebody looked: a plan adds that from the settings."""
+    does not state yet whether the curator looked: a plan adds that from the settings."""
     if piloted is None:
         project = load_with_earlier(settings, lambda fraction, text: report(0.05 * fraction, text))
     else:
@@ -77,8 +77,8 @@ def load_and_tune(
 
 
 def load_and_choose(report: Report, settings: AtlasSettings) -> tuple[AtlasProject, AtlasChoice]:
-    """Load all columns, and judge the map of each in simulated worlds. Whether somebody looked is stated by
-    the plan, from the settings."""
+    """Load all columns, and judge the map of each in simulated worlds. The plan
+    states from the settings whether the curator looked."""
     project = load_columns(settings, lambda fraction, text: report(0.05 * fraction, text))
     refuse_what_cannot_fit(project.first, 1)
     project.first.refuse_large_delta()
@@ -237,7 +237,7 @@ def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job
     """Load, charge the ledger, draw the pilot: once per call, so call it from a submitted action only.
 
     `total` is the dataset's budget, set if none stands yet; a `session` pays for the same pilot once. Once it
-    is charged, such a job must not be cancelled: what was paid for would be lost."""
+    is charged, such a job must not be cancelled: a paid pilot would be lost."""
 
     def work(report: Report) -> Project:
         try:
@@ -271,7 +271,7 @@ def pilot_serves(piloted: Project, settings: ReleaseSettings) -> bool:
 
 
 def pilot_words(piloted: Project) -> str:
-    """Say in one sentence what was paid; `ValueError` if nothing was."""
+    """Say the price in one sentence; `ValueError` without a pilot."""
     paid = piloted.pilot
     if paid is None:
         raise ValueError("no pilot was paid for.")

@@ -116,7 +116,7 @@ def show(work: Workspace, found: Found, key: str) -> tuple[Found, FrontierPoint 
 
 
 def continued(work: Workspace, found: Found) -> Found:
-    """Search other budgets, mechanism by mechanism, while nothing else runs; what is known so far."""
+    """Search other budgets, mechanism by mechanism, while nothing else runs; return the results so far."""
     settings = found.project.settings
     neutral = {"accept_low_agreement": False, "accept_weaker_promise": False, "looked": False}
     budget = {} if found.project.pilot is not None else {"epsilon": 1.0}

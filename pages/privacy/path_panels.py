@@ -125,7 +125,7 @@ def show(work: Workspace, found: Found, scored: Scored) -> None:
 def _drawn(
     work: Workspace, found: Found, seen: SimulatedRelease, count: int, way: Shown
 ) -> tuple[Pane, tuple[LegendEntry, ...], str]:
-    """The pane of what was asked to be seen, its legend, and the same in words."""
+    """The chosen pane, its legend, and the same in words."""
     project, what = found.project, threshold_words(work)
     private, paths = design_panels.is_private(project), seen.paths if count == 1 else seen.paths[:count]
     if way == "one":

@@ -201,5 +201,5 @@ def _pay(work: Workspace, settings: ReleaseSettings) -> None:
     if plan.piloted is not None and pilot_serves(plan.piloted, settings):
         return
     total = float(st.session_state[f"pilot_total_{work.mark}"])
-    # It does not end with the session: what is charged is to be finished.
+    # It does not end with the session: a charged pilot must finish.
     plan.jobs[NAME] = side_jobs.SideJob((settings,), pilot_job(settings, total, work.session))

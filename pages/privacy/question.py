@@ -1,4 +1,4 @@
-"""Ask which side of which threshold, what it is compared with, and what is usual without reference data."""
+"""Ask which side of which threshold, its comparison, and the usual values without reference data."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _take_factors(work: Workspace, against: Against) -> None:
 
 
 def _other_scale(work: Workspace, against: Against) -> None:
-    """Forget what was said on the other scale."""
+    """Forget the answers on the other scale."""
     for name in ("centre", "clip", *(("threshold",) if against != "value" else ())):
         work.choices.pop(name, None)
 

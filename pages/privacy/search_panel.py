@@ -1,4 +1,4 @@
-"""The search on a screen: start, progress, cancel, and what was found."""
+"""The search on a screen: start, progress, cancel, and results."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _cancelled(work: Workspace) -> None:
 
 
 def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
-    """Take the result of a finished job, or say why there is none; go on to what was asked for."""
+    """Take the result of a finished job, or say why it has no result; go on to the wanted agreement."""
     if job.state.state == "cancelled":
         _cancelled(work)
         return

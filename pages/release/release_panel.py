@@ -232,7 +232,7 @@ def _question(work: Workspace, found: Found, budget: BudgetState, total: float |
 
 
 def release_once(work: Workspace, found: Found, total: float | None, token: str) -> None:
-    """Release what was asked for, unless an earlier click did; then show what there is.
+    """Release once, unless an earlier click did; then show what there is.
 
     `token` is the session's when the question was asked: a click that waited while another failed has no
     question."""

@@ -36,7 +36,7 @@ def ask_layer(viewer: Viewer, key: str, *, shareable: bool = False) -> Viewer:
 
 
 def value_of(viewer: Viewer, column: str) -> str:
-    """What a layer is a map of, in words; the name of its column where nobody said."""
+    """What a layer is a map of, in words, or the name of its column."""
     return str(viewer.bundle.statement["subject"]["value"] or column)
 
 

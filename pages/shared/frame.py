@@ -1,4 +1,4 @@
-"""The frame around every screen: navigation, steps, what was decided, and what a reload lost."""
+"""The frame around every screen: navigation, steps, decisions, and losses by a reload."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def say_other_tab(work: Workspace) -> None:
 
 
 def say_what_was_lost(work: Workspace, screen: Screen) -> None:
-    """After a reload: what is gone and how to go on; nothing where nothing was lost."""
+    """After a reload: the losses and how to go on; nothing without losses."""
     if not work.lost or work.private is not None or screen not in MAIN_PATH or st.query_params.get("release"):
         return
     said = saving.words_of(work.kept)

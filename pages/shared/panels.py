@@ -131,7 +131,7 @@ def ask_places_public(work: Workspace) -> None:
 
 
 def remind_places_public(work: Workspace) -> None:
-    """On every further screen: what was declared here."""
+    """On every further screen: the declaration made here."""
     if work.private is not None and work.choices.get("places_public"):
         st.caption(f":material/location_on: {WARNING}")
 
@@ -176,7 +176,7 @@ _ICON = ":material/shield_lock:"
 
 
 def begin_question(key: str, question_about: object) -> None:
-    """Ask from now on, until it is answered. `about` says what is asked, so that nothing else is answered."""
+    """Ask from now on, until it is answered. `about` names the question, so that nothing else is answered."""
     st.session_state[key] = question_about
 
 

@@ -224,7 +224,7 @@ def _listed(said: Sequence[str]) -> None:
 
 
 def statement_facts(viewer: Viewer) -> None:
-    """What is protected and what is not, from the bundle's own statement."""
+    """What a release protects and what it does not, from the bundle's own statement."""
     statement = viewer.whole
     protection = statement["guarantee"]
     release = statement["release"]
@@ -268,7 +268,7 @@ def anything_chosen() -> bool:
 
 
 def ask_bundle() -> Opened | str | None:
-    """The bundle that a person opened, the sentence that says what is wrong with it, or None."""
+    """The bundle that a person opened, the sentence that names its fault, or None."""
     known = offered()
     wanted = None
     _follow_address(known)
@@ -327,7 +327,7 @@ def _opened(name: str, source: bytes | Path) -> Viewer:
 
 
 def downloads(opened: Opened, columns: int = 3) -> None:
-    """Buttons in so many columns; their files are made when they are pressed, from what was checked."""
+    """Buttons in `columns` columns; their files are made when they are pressed, from the checked bundle."""
     bundle = opened.viewer.bundle
     name = slug(bundle)
     if opened.whole is not None:

@@ -17,7 +17,7 @@ from pages.shared.plain_text import Markdown
 
 
 def generated_badge(help: Markdown | None = None) -> None:
-    """Say that what is shown was made by this program; `help` says how, for who points at it."""
+    """Say that this program made the shown release; `help` says how, for who points at it."""
     st.badge("generated data", icon=":material/science:", color="violet", help=help)
 
 

@@ -166,7 +166,7 @@ class Job(Generic[Result]):
 
 ENDS = 5.0  # seconds that a process may take to end once it has closed its pipe
 NICE = 2  # a computation that a person waits for gives way to the web process, and to little else
-UNASKED = NICER  # one that nobody has asked for gives way to everything
+UNASKED = NICER  # an unasked job gives way to everything
 HEARS = 0.1  # seconds between two looks at whether the person has cancelled
 MOST_WORKERS = 4  # of one search: other sessions search too
 ROOT = Path(__file__).resolve().parents[2]

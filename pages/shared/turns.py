@@ -1,4 +1,4 @@
-"""A line of computations: so many at once, first come first served, in turn by the places they come from."""
+"""A line of computations: a few at once, first come first served, in turn by the places they come from."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _leave(folder: Path, process: int) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Remove the uploads of one session, and what was kept of them."""
+    """Remove the uploads of one session, and their lookups."""
     shutil.rmtree(folder, ignore_errors=True)
     forget_postcodes(folder)
 

@@ -32,7 +32,7 @@ def go(step: int) -> None:
 
 
 def what_is_public(seen: Tour) -> None:
-    """The map of the public year, which anybody can draw."""
+    """The map of the public year, drawn from public data."""
     (first, last), (public, private) = seen.years, seen.sales
     st.markdown(
         f"Around Toledo, Ohio, the **{public:,} house sales of {first:d} are public**: anybody can draw "

@@ -62,7 +62,7 @@ class House:
 
 
 class Tour:
-    """A finished example that nobody has to wait for: searched, released and measured before."""
+    """A finished example, without a wait: searched, released and measured before."""
 
     def __init__(self, viewer: Viewer, story: Mapping[str, Any]) -> None:
         self.viewer, self._story, practice = viewer, story, story["practice"]

@@ -22,7 +22,7 @@ HELD_BESIDE = "beside-opened"
 
 
 def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, rounds: int) -> None:
-    """Ask for other stored releases and draw all under one camera; nothing where there are none."""
+    """Ask for other stored releases and draw all under one camera."""
     own = (viewer.bundle if viewer.atlas is None else viewer.atlas).statement
     known = [bundle for bundle in stored_bundles() if not bundle.states(own)]
     if not known:

@@ -244,7 +244,7 @@ def ask_density(viewer: Viewer) -> None:
 
 
 def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> side_jobs.SideJob | None:
-    """Return what was computed for this file and threshold in a subprocess; None while it is under way. A
+    """Return the result for this file and threshold, computed in a subprocess; None while it is under way. A
     file's areas are laid over the hexagons once: another threshold reads other shares off them."""
     work, about = workspace.current(), (viewer, str(upload.file_id), threshold)
     kept = side_jobs.planning(work).jobs.get(AREAS)

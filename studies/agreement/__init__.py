@@ -1,1 +1,1 @@
-"""How good the maps are at equal epsilon, what is stated of it, and whether probabilities come true."""
+"""How good the maps are at equal epsilon, their stated agreement, and whether probabilities come true."""

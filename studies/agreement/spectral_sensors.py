@@ -59,7 +59,7 @@ from studies.material.real_files import real_files_parser
 
 SEED, EPSILONS = 155, (1.0, 3.0, 10.0)
 TARGET_RANGE = 8.0  # of the target map, in spacings of the hexagons
-# Values below are raised to this bound before logarithms; a target map is fitted to at most so many records.
+# Values below are raised to this bound before logarithms; a target map is fitted to fewer records.
 LEAST, MOST = 0.5, 2_000
 CLIPS = 0.5, 1.0, 2.0, 3.0  # of the oracle's grid, in standard deviations of the values
 RANGES = 0.05, 0.12, 0.25, 0.5  # in extents of the area

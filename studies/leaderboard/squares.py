@@ -88,7 +88,7 @@ class OnSquares(Mechanism):
     exact_on_a_computer = True
 
     def guaranteed(self, design: Any, facts: PublicFacts, numbers: int) -> Guarantee:
-        """What a design costs that releases so many rounded numbers."""
+        """The cost of a design that releases this number of rounded numbers."""
         return Guarantee.gaussian(Cost.gaussian(design.mu, distance_of(numbers)), self.source)
 
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Any:

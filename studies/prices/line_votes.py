@@ -42,13 +42,13 @@ def votes(worlds: LineWorlds, noise: float, design: Chosen, paths: int, entropy:
 
 
 def agreement(worlds: LineWorlds, counted: Floats, least: int) -> Floats:
-    """(W,) of the set in which at least so many paths vote."""
+    """(W,) of the set in which at least this number of paths vote."""
     pairs = zip(counted >= least, worlds.truth, strict=True)
     return np.array([weighted_ious(drawn, true, worlds.weight).mean() for drawn, true in pairs])
 
 
 def best_design(losses: MeanLosses, accounting: Accounting, n: int, noise: float, paths: int) -> Chosen:
-    """The design of so many paths with the least cross-entropy, all of them together within the budget."""
+    """The design with the least cross-entropy whose paths are together within the budget."""
 
     def scales(lengthscale: float, ridges: Floats) -> Floats:
         kappa = accounting.kappa(lengthscale)

@@ -293,7 +293,7 @@ def _series(figure: Figure, row: dict[str, Cell], y: str) -> str:
 
 
 def _number(cell: Cell, log: bool) -> float | None:
-    """A finite number, positive on a log axis; None where there is none to draw."""
+    """A finite number, positive on a log axis; None where nothing is drawn."""
     try:
         value = float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
 """CPU from "Search" to a proposal on the screen: `python -m studies.speed.proposal [--against FOLDER]`.
 
-Loads and searches as the screen *Privacy and utility* does before it lets anybody release, each time in
+Loads and searches as the screen *Privacy and utility* does before a release, each time in
 a separate process: on the shipped example, on London (the real files of `--data`, else the generated
 city) and on the shipped table without its reference. `--against` names a checkout of another version,
 whose screen is run in turn with ours; the ratio is that of the middle times.

@@ -122,7 +122,7 @@ def _facts(key: str, layer: Bundle, near: Surroundings) -> str:
     facts = "".join(
         fact_html(fact, None, told=True)
         for index, fact in enumerate(three_facts(statement, products))
-        if index != 1  # what is promised is said once, of all maps
+        if index != 1  # all maps share one promise
     )
     said = " ".join(filter(None, [counted(products), lies]))
     return (

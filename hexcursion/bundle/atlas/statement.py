@@ -147,7 +147,7 @@ def layer_names(whole: Statement) -> tuple[str, ...]:
 def check_atlas_statement(
     whole: Any, *, earlier: bool = False
 ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
-    """Return a valid statement and that of each layer; raise `BundleError`, saying what is wrong first.
+    """Return a valid statement and that of each layer; raise `BundleError` with the first fault.
 
     Beyond the schema: the design has as many columns as there are layers, every layer is a valid statement
     by itself, and the headline follows from the guarantee. `earlier`: whether its schema is that of an
@@ -174,7 +174,7 @@ def check_atlas_statement(
     said = {**({"read": APART} if earlier else {}), **whole["atlas"]}  # which earlier ones did not say
     if said != _atlas_block(layers):
         raise BundleError("The privacy statement contradicts itself about how its maps were read.")
-    # Lines of a receipt are marked anew by the check, so the statement is put together from what was checked.
+    # Lines of a receipt are marked anew by the check: the statement is made of the checked lines.
     return fold(layers, names, whole["release"]["title"], whole.get("derived", ())), layers
 
 

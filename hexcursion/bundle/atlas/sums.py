@@ -36,8 +36,8 @@ def _named(design: AtlasDesign, kinds: Sequence[str]) -> dict[str, str]:
 def atlas_sums_bytes(
     design: AtlasDesign, kept: Sequence[KeptSums], public_means: Sequence[Floats | None]
 ) -> bytes:
-    """Parquet with the sums of all layers, whole numbers, and what is public in their reading; short columns
-    end in nulls. `public_means`: (N,) for each layer, response units, where one was taken off."""
+    """Parquet with the sums of all layers, whole numbers, and the public numbers of their reading; short
+    columns end in nulls. `public_means`: (N,) for each layer, response units, where one was taken off."""
     made: dict[str, NDArray[Any]] = {}
     for number, (each, mean) in enumerate(zip(kept, public_means, strict=True), 1):
         for kind, values in columns_of(each, mean).items():

@@ -43,8 +43,8 @@ from hexcursion.project.response import ResponseScale
 # Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.
 MOST_BYTES = 2_000_000
 STOPS = 41
-DENSITIES = 16  # at most so many numbers of records per square kilometre besides
-OWN_CORNERS = 40_000  # above so many hexagons neighbours share one outline: a page holds no more
+DENSITIES = 16  # most further numbers of records per square kilometre
+OWN_CORNERS = 40_000  # of more hexagons neighbours share one outline: a page holds no more
 RUN = 64  # hexagons that share one, one after the other
 THRESHOLD = "{}"  # where the script writes the threshold it shows
 SPAN = 60_000  # whole numbers along the longer side of the map
@@ -67,7 +67,7 @@ class Released:
     field: tuple[Floats, Floats] | None
     # coast, borders, named places and the curator's own layers, drawn under and over the hexagons
     around: Surroundings = dataclasses.field(default_factory=Surroundings)
-    # (J, N) joint draws of the field, response units, where the paths are none themselves
+    # (J, N) joint draws of the field, response units, where the paths are no draws
     draws: Floats | None = None
     density: Density | None = None  # of its records, where it holds their counts
     most_stops: int = STOPS  # thresholds at most: a page of several layers has less room for each

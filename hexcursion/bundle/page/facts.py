@@ -54,7 +54,7 @@ def heading_of(statement: Mapping[str, Any]) -> str:
 
 
 def title_of(statement: Mapping[str, Any]) -> str:
-    """The curator's title, or what stands for one that nobody gave."""
+    """The curator's title, or else the subject in words."""
     return str(statement["release"]["title"] or words.named(statement["subject"]))
 
 
@@ -103,7 +103,7 @@ def area(square_kilometres: float) -> str:
 
 
 def belief_of(statement: Mapping[str, Any]) -> float | None:
-    """Chance with which anybody's guess between two claims of even odds is right, 0.5 to 1; an
+    """Chance that a guess between two claims of even odds is right, 0.5 to 1; an
     upper bound. None where n delta is at least 1: then whole records may be published, and luck
     decides."""
     guarantee = statement["guarantee"]

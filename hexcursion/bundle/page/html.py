@@ -1,4 +1,4 @@
-"""map.html: a release as one page that works from disk, asks nobody for anything, and can be read
+"""map.html: a release as one page that works from disk, requests nothing, and can be read
 aloud."""
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def _singling_out(statement: Mapping[str, Any]) -> list[str]:
 
 
 def _bounded(statement: Mapping[str, Any]) -> str:
-    """What the bound on a guess says of one record; that there is none."""
+    """What the bound on a guess says of one record, or that there is no bound."""
     if belief_of(statement) is None:
         return "No bound on a guess about one record is given above, so none is given here."
     return (

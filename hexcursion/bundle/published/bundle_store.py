@@ -188,7 +188,7 @@ def settle() -> frozenset[Path]:
 
 def stored_bundles() -> tuple[StoredBundle, ...]:
     """Every committed bundle in their folder, newest first; only titles are read, and no two are
-    alike. A folder without its zip, which somebody unpacked, counts as well; so does a zip without
+    alike. An unpacked folder without its zip counts as well; so does a zip without
     its folder."""
     folder = bundles_folder()
     if not folder.is_dir():

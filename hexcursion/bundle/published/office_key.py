@@ -106,8 +106,9 @@ def public_line(key: Ed25519PrivateKey) -> str:
 
 def sign_bundle(source: Path, key: Ed25519PrivateKey) -> tuple[Path, ...]:
     """Sign a bundle: its folder, its zip, or both where they lie beside each other; a file is added, nothing
-    changes. Return what was signed now, not what the same key had signed. Raise `BundleError` for what is no
-    valid bundle, is signed with another key, lies beside another bundle of its name, or cannot be written."""
+    changes. Return the paths signed now, not those that the same key had signed. Raise `BundleError` for a
+    file that is no valid bundle, has another signature, is next to another bundle of its name, or cannot
+    be written."""
     contents = contents_of(source)
     any_from_contents(contents)
     made = signature_bytes(contents[layout.SUMS], key)

@@ -88,7 +88,7 @@ def write_site(
     readings: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Write the site into the new folder `out`, whole or not at all; return the folders of its releases. All
-    is made anew from what was checked, and nothing in it asks another machine for anything. `address`: where
+    is made anew from the checked bundle, and nothing in it asks another machine. `address`: where
     it will stand, for cards of links; `signers`: whose keys the pages call by name; `left_out`: told of each
     bundle that cannot be read, without it the first one ends the writing; `readings`: names of the ways in
     which releases of one area and value are read together too. Raise `BundleError` for an impossible address,

@@ -148,7 +148,7 @@ class Viewer:
         return float(self.bundle.response.forward(threshold))
 
     def smoothed(self, rounds: int) -> NDArray[np.float64]:
-        """(L, N) paths after so many rounds of neighbour averaging; each round is computed once.
+        """(L, N) paths after `rounds` rounds of neighbour averaging; each round is computed once.
         Raise `WorkflowError` for anything but 0 to `MAX_ROUNDS` rounds."""
         if isinstance(rounds, bool) or rounds != int(rounds) or not 0 <= rounds <= MAX_ROUNDS:
             raise WorkflowError(f"Smoothing takes 0 to {MAX_ROUNDS} rounds.")

@@ -48,7 +48,7 @@ def basis_of(expected: Mapping[str, Any]) -> str:
 
 
 def expected_block(expected: Expected | None, *, few: bool = False) -> dict[str, Any] | None:
-    """The block as it stands in a statement; None where nobody looked. `few`: see `expected_words`."""
+    """The block of a statement; None where no agreement was estimated. `few`: see `expected_words`."""
     if expected is None:
         return None
     numbers: dict[str, Any] = {
@@ -286,7 +286,7 @@ def beforehand_words(expected: Mapping[str, Any] | None) -> str:
 
 
 def range_of(expected: Mapping[str, Any]) -> str:
-    """The range of the expected agreement as the end of a sentence; "" where there is none."""
+    """The range of the expected agreement as the end of a sentence; "" without a range."""
     if "low" not in expected:
         return ""
     return f", {range_words(expected['low'], expected['high'], little=expected['little'])}"

@@ -181,7 +181,7 @@ def together_text(guarantees: Sequence[Mapping[str, Any]]) -> str:
 
 
 def together_guess(guarantees: Sequence[Mapping[str, Any]]) -> str:
-    """What becomes of a guess about somebody who is in all of the releases, as the end of a
+    """The bound on a guess about a person in all of the releases, as the end of a
     sentence; "" where a delta allows a whole record to be published."""
     if any(each["n"] * each["delta"] >= 1.0 for each in guarantees):
         return ""

@@ -1,4 +1,4 @@
-"""The receipt of a statement that anybody may have written: a closed list of topics, each in its
+"""The receipt of a statement by an unknown author: a closed list of topics, each in its
 own words.
 
 Most lines follow from the rest of the statement and are made anew here, by the code that wrote

@@ -63,7 +63,7 @@ def locked() -> bool:
 
 
 def turned_away() -> bool:
-    """Draw the page for somebody who may not curate in a curators' process, and say whether it was drawn.
+    """Draw the page for a person who may not curate in a curators' process, and say whether it was drawn.
 
     Nothing else is drawn then. Strangers read published maps in a viewer, which is another process: here no
     file of theirs is taken, and nothing is computed for them."""
@@ -86,7 +86,7 @@ def may_curate() -> bool:
 
 
 def curator_address() -> str:
-    """The verified e-mail address of who is signed in; "" where nobody is."""
+    """The verified e-mail address of the person signed in, or ""."""
     return verified_email(_person()) or ""
 
 
@@ -120,7 +120,7 @@ def _secrets() -> Secrets:
 
 def reach_of(uploads: PrivateFolder) -> AllowedPaths:
     """Return which files of this machine the session may name: below the folders that the operator lists in
-    the secrets or in HEXCURSION_DATA; without a list, any path while nobody else can reach the app."""
+    the secrets or in HEXCURSION_DATA; without a list, any path while only this machine reaches the app."""
     allowed = granted()
     return reach(
         None if allowed.data is None else list(allowed.data),

@@ -30,7 +30,7 @@ VIEWER_ARGUMENT = "--viewer"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 SECTIONS = ("auth", "hexcursion")
 OURS = ("curators", "data")  # what a section [hexcursion] may hold
-SHORTEST_SECRET = 32  # characters of a cookie secret: whoever guesses it may sign in as anybody
+SHORTEST_SECRET = 32  # characters of a cookie secret: whoever guesses it may sign in as any user
 DEFAULT_IDLE, LONGEST_IDLE = 240, 7 * 24 * 60  # minutes
 _NAME = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
@@ -65,7 +65,7 @@ class Access:
         return not self.sign_in and all(is_loopback(host) for host in self.hosts)
 
     def admits(self, person: Mapping[str, Any]) -> bool:
-        """Whether somebody may curate, by what the identity provider vouches for: `is_logged_in`, `email`,
+        """Whether a person may curate, by what the identity provider vouches for: `is_logged_in`, `email`,
         and `email_verified`, without which a listed address does not count."""
         if self.mode == "viewer":
             return False
@@ -117,7 +117,7 @@ def decide(
 
 
 def unloosened(started: Access | None, now: Access) -> Access:
-    """Return what is allowed now; `Locked` if that is more than what the server was started with.
+    """Return the access allowed now; `Locked` if that is more than what the server was started with.
 
     A secrets file that vanishes for a moment, or was saved half, must not open a running server."""
     if started is not None and (

@@ -34,13 +34,13 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 CORE = "/_stcore/"
 HEALTH = f"{CORE}health"  # says "ok" and nothing else; asked by supervisors under any name
 OPEN = ("health", "host-config", "stream", "upload_file", "bidi-components")
-"""What browsers need of Streamlit's own addresses; the others (metrics, for example) are for nobody here."""
+"""What browsers need of Streamlit's own addresses; the others (metrics, for example) are closed."""
 MISDIRECTED, POLICY_VIOLATION = 421, 1008
 REFUSAL = "This app does not answer under this name. Its operator can add the name to HEXCURSION_HOSTS.\n"
 
 
 def is_open(path: str) -> bool:
-    """Whether an address is none of those that Streamlit has for its operators or for other programs."""
+    """Whether an address is not one of those that Streamlit has for its operators or for other programs."""
     _, core, own = path.partition(CORE)
     return not core or own.split("/", 1)[0] in OPEN
 
@@ -166,7 +166,7 @@ def without_place(payload: bytes, folder: bytes) -> bytes:
 
 
 class ScrubPaths:
-    """ASGI middleware that takes the script's place out of what is sent to browsers."""
+    """ASGI middleware that takes the script's place out of messages to browsers."""
 
     def __init__(self, app: Application, folder: Path) -> None:
         self.app = app
@@ -244,7 +244,7 @@ class Headers:
             await self.app(scope, receive, send)
             return
         secure = scope.get("scheme") == "https"
-        # Streamlit lets pages of any origin read the app's static files; nobody's page needs to.
+        # Streamlit lets pages of any origin read the app's static files; no page needs to.
         dropped = {name for name, _ in self.headers} | {b"access-control-allow-origin"}
 
         async def sending(message: Message) -> None:

@@ -33,7 +33,7 @@ VARIABLE = "HEXCURSION_UPLOADS_MB"
 """Environment variable: megabytes of uploads that a server holds, of all its sessions together."""
 
 PATH = "/_stcore/upload_file/"
-MOST_FILES = 32  # a widget asks for places of so many files at once
+MOST_FILES = 32  # the most files for which a widget asks for places at once
 MOST_PLACES = 128  # of a session: the oldest are given up first
 BESIDE = 2_000  # bytes that a file takes beside its content: its record, its name and its type
 SHARE = 8  # at most an eighth of the machine's memory holds uploads
@@ -109,7 +109,7 @@ class Places:
         async def receiving() -> Message:
             while True:
                 message = await receive()
-                with suppress(DecodeError):  # Streamlit says what is wrong with it
+                with suppress(DecodeError):  # Streamlit reports the fault
                     said = BackMsg.FromString(message.get("bytes") or b"")
                     if said.WhichOneof("type") == "file_urls_request":
                         if len(said.file_urls_request.file_names) > MOST_FILES:
@@ -179,7 +179,7 @@ class Places:
             UPLOADS.forget_ended()
 
     def _lacking(self, session: str, name: str, more: int) -> tuple[int, str] | None:
-        """Why so many more bytes are not taken, None where there is room; a file may be put anew."""
+        """Why `more` bytes are not taken, None where there is room; a file may be put anew."""
         files = {place: size + BESIDE for place, size in UPLOADS.sizes(session).items()}
         replaced = files.pop(name, 0)
         if sum(files.values()) + self._arriving[session] + more + BESIDE > self.bounds.session:

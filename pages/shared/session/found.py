@@ -20,7 +20,7 @@ from hexcursion.settings.atlas import Settings
 
 @dataclass(frozen=True)
 class Found:
-    """A finished search: the loaded project, what was found, and the design that is to be released; `scored`
+    """A finished search: the loaded project, the tuned designs, and the design to release; `scored`
     says what that costs and achieves, None for the search's own. Of an atlas all but `atlas` is of its first
     column."""
 

@@ -187,7 +187,7 @@ def domain_of(
     column: str | None = None,
     land_only: bool = True,
 ) -> Domain:
-    """Return the cells of a GeoJSON file or a box; `WorkflowError` if there are none."""
+    """Return the cells of a GeoJSON file or a box; `WorkflowError` for an empty area."""
     if bbox is not None:
         return fill_box(bbox, resolution, crosses_date_line, land_only)
     return fill_region(str(region), resolution, features, column)
@@ -294,7 +294,7 @@ def columns_of(path: str) -> dict[str, tuple[str, ...]]:
 
 @as_workflow_errors()
 def turned(path: str) -> bytes:
-    """Return an area file with longitude and latitude exchanged; `WorkflowError` if it is none."""
+    """Return an area file with longitude and latitude exchanged; `WorkflowError` for another file."""
     return json.dumps(exchanged(path)).encode()
 
 
@@ -308,5 +308,5 @@ def area_shares(
 
 
 def record_density(report: Report, bundle: Bundle, above: float) -> Density:
-    """Say where more than so many records lie per square kilometre: for a subprocess."""
+    """Say where there are more records per square kilometre than asked: for a subprocess."""
     return density_of(bundle, above)

@@ -72,7 +72,7 @@ PLAIN = (str, int, float, Design, ReleaseSettings, AtlasSettings)
 
 @dataclass
 class SideJob:
-    """One computation: what it is about, its job while it runs, then its result or why there is none."""
+    """One computation: what it is about, its job while it runs, then its result or why it has no result."""
 
     about: tuple[Any, ...]
     job: Job[Any] | None
@@ -128,7 +128,7 @@ def start(work: Workspace, name: SideJobName, about: tuple[Any, ...], job: Job[A
 
 
 def give_way(work: Workspace, to: SideJobName | None = None) -> None:
-    """End what nobody has asked for, except `to`: it goes on from its last step when nothing else runs."""
+    """End unasked jobs, except `to`: it goes on from its last step when nothing else runs."""
     for name in UNASKED:
         if name != to:
             stop(work, name)
@@ -166,7 +166,7 @@ def one_by_one(
 
 
 def renew(work: Workspace, old: object, new: object) -> None:
-    """Let what was computed about one object belong to the object that takes its place."""
+    """Let results about one object belong to the object that takes its place."""
     plan = planning(work)
 
     def of_new(about: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -258,7 +258,7 @@ BROKE_OFF = (
 
 @dataclass
 class Asked:
-    """A release that somebody asked for: under way, or released as `release_id`, or why not (`text`)."""
+    """A release in demand: under way, or released as `release_id`, or why not (`text`)."""
 
     running: bool = True
     release_id: str | None = None
@@ -285,6 +285,6 @@ def note_release(token: str) -> Iterator[Asked]:
 
 
 def release_asked(token: str) -> Asked | None:
-    """The last release that was asked for with a token, None where there was none."""
+    """The last release that was asked for with a token, or None."""
     with _LOCK:
         return _ASKED.get(token)

@@ -104,7 +104,7 @@ class Workspace:
 
     @property
     def kind(self) -> DataKind:
-        """What the private data are; "" while there are none."""
+        """What the private data are; "" before they are read."""
         source = self.choices.get("data")
         if source is None or self.private is None:
             return ""
@@ -144,7 +144,7 @@ class Workspace:
         return never_released or self.trip
 
     def settings(self, here: Screen | None = None) -> ReleaseSettings:
-        """Return all choices as one valid value; `WorkflowError` says what is missing or impossible.
+        """Return all choices as one valid value; `WorkflowError` names a missing or impossible choice.
 
         `here` is the screen that shows what it says.
         """
@@ -168,7 +168,7 @@ class Workspace:
         return several(settings, self.columns, self.atlas, self.derived) if self.columns else settings
 
     def choose_column(self, name: str, **own: Any) -> None:
-        """Make choices of one column of an atlas; what is None is not chosen yet."""
+        """Make choices of one column of an atlas; None is not chosen yet."""
         self.columns[name] = {key: value for key, value in own.items() if value is not None}
         if name == next(iter(self.columns)):
             for key in OWN:
@@ -181,7 +181,7 @@ class Workspace:
 
     @property
     def told_usual(self) -> bool:
-        """Whether published reference data tell what is usual of each column."""
+        """Whether published reference data tell the usual values of each column."""
         return bool(self.choices.get("reference_public"))
 
     @property
@@ -341,7 +341,7 @@ class Workspace:
         self.restate(basemap=path)
 
     def restate(self, **changes: Any) -> None:
-        """Change what is said of the design that was found, such as its title; the design stays."""
+        """Change the words for the design, such as its title; the design stays."""
         if self.found is not None:
             self.found = self.found.restated(**changes)
             self.choose(**changes)
@@ -358,7 +358,7 @@ class Workspace:
 
 
 def _cancel(job: weakref.ref[Job[Any]]) -> None:
-    """Cancel a job that somebody still holds; a finished one is not kept for that, with its result."""
+    """Cancel a job that is still referenced; a finished one is not kept for that, with its result."""
     if (held := job()) is not None:
         held.cancel()
 

@@ -37,7 +37,7 @@ class Cloak:
     weights : ndarray, shape (N,)
         Multipliers lambda_j >= 0 of the values' constraints.
     gap : float
-        Proved upper bound on what is lost against the best M: of `ln det M` ("volume"), or of the relative
+        Proved upper bound on the loss against the best M: of `ln det M` ("volume"), or of the relative
         mean square ("mean-square").
     criterion : Criterion
         What was made small.

@@ -37,7 +37,7 @@ BLURS = (2.0, 8.0, 32.0)
 
 @dataclass(frozen=True)
 class GaussianLabelDesign(LabelDesign):
-    """A model of the field, and what is released of it.
+    """A model of the field, and its released sums.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Features of public places: what is released of the values by the functional mechanism and by cloaking."""
+"""Features of public places: released numbers by the functional mechanism and by cloaking."""
 
 from __future__ import annotations
 

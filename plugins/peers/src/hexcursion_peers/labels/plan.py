@@ -1,4 +1,4 @@
-"""Sums over records at public places: what is released of them, and what it costs."""
+"""Sums over records at public places: the released numbers, and their cost."""
 
 from __future__ import annotations
 

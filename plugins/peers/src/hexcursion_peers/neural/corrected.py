@@ -88,7 +88,7 @@ def read_twice(
 
 
 def context_of(prepared: Prepared, n: float, half: float) -> Single:
-    """(CONTEXT,) what is the same everywhere: budget, features, range, records, belief; `half` in metres."""
+    """(CONTEXT,) numbers of the whole map: budget, features, range, records, belief; `half` in metres."""
     plan = prepared.plan
     field = plan.field
     told = np.array(
@@ -124,7 +124,7 @@ class Correction:
 
     @cached_property
     def gather(self) -> sparse.csr_matrix:
-        """(SIDE^2, N) means of the cells around each pixel; where there is none, the nearest one's value."""
+        """(SIDE^2, N) means of the cells around each pixel; or the nearest one's value."""
         weights = sparse.csr_matrix(self.window.reading.T)
         total = np.asarray(weights.sum(axis=1)).ravel()
         first, second = np.meshgrid(AXIS, AXIS, indexing="ij")

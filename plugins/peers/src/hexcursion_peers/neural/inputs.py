@@ -19,7 +19,7 @@ CHANNELS = 2 * len(BLURS) + 3
 """Per blur an estimate of the field and its reliability; the raw channels; the domain."""
 
 CONTEXT = 7
-"""Numbers that are the same everywhere: noises, width, number of records, and what is said of the field."""
+"""Numbers that are the same everywhere: noises, width, number of records, and the belief about the field."""
 
 Single = NDArray[np.float32]
 

@@ -98,7 +98,7 @@ class ConvCnpDesign(Design):
         self.refuse_smoothing()
 
     def told(self, number: int) -> Told:
-        """What the network is told beside a release of so many records."""
+        """The facts that the network gets beside a release of `number` records."""
         return Told(number, self.middle, self.spread * self.amplitude, self.ridge)
 
 

@@ -175,6 +175,6 @@ class EncoderPlan:
 
     @cached_property
     def _narrowing(self) -> Floats:
-        """(N,) deviation at each cell of what is interpolated between nodes of variance 1."""
+        """(N,) deviation at each cell of an interpolation between nodes of variance 1."""
         values = self.features.values
         return np.asarray(np.sqrt(self.nodes.spread_variance(values @ values.T)))

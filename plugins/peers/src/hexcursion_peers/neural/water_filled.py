@@ -134,7 +134,7 @@ class WaterFilledPlan:
         return apart / self.nodes.spread(reader.deviation())
 
     def _believed(self, noise: SpectralNoise, read: Told) -> tuple[Prepared, PublicCounts]:
-        """The plan under a belief, at the noise that was added, and what is known of the counts."""
+        """The plan under a belief, at the noise that was added, and the known counts."""
         prepared = replace(self.prepared(PublicPrior(read.middle, read.spread, read.ridge)), noise=noise)
         kind: Literal["unknown", "reference"] = "unknown" if self.reference is None else "reference"
         return prepared, PublicCounts(kind, float(read.number), self.reference, self.single)

@@ -1,1 +1,1 @@
-"""What trains the networks: fields and releases drawn at random, without anybody's data, and the training."""
+"""What trains the networks: fields and releases drawn at random, without real data, and the training."""

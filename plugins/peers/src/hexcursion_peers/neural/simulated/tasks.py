@@ -122,7 +122,7 @@ def _records(
 
 @dataclass(frozen=True, eq=False)
 class SimulatedWorld:
-    """A field on the simulated cells, records of it, and what is believed of it.
+    """A field on the simulated cells, records of it, and the belief about it.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def simulated_world(
     kinds: Sequence[Kind] | None = None,
     number: int | None = None,
 ) -> SimulatedWorld:
-    """A world on a domain (SIDE, SIDE) of pixels; what is not given is drawn from the training's ranges."""
+    """A world on a domain (SIDE, SIDE) of pixels; missing parameters are drawn from the training's ranges."""
     inside = np.repeat(np.repeat(domain, FINE // SIDE, axis=0), FINE // SIDE, axis=1)
     kind = rng.choice(KINDS, p=SHARES) if kinds is None else rng.choice(list(kinds))
     raw = make_field(kind, rng)
@@ -212,7 +212,7 @@ class Simulator:
         mu: float | None = None,
         width: float | None = None,
     ) -> Tasks:
-        """`count` tasks; what is not given is drawn from the training's ranges."""
+        """`count` tasks; missing parameters are drawn from the training's ranges."""
         drawn = [self._one(kinds, number, mu, width) for _ in range(count)]
         columns = list(zip(*drawn, strict=True))
         seen = Sighting(*(np.array(column) for column in columns[:9]))

@@ -44,7 +44,7 @@ class Course(Protocol):
     layout: Layout
 
     def batch(self, count: int) -> tuple[Any, ...]:
-        """Arrays of so many fresh tasks, channels and context first."""
+        """Arrays of `count` fresh tasks, channels and context first."""
         ...
 
     def losses(self, mean: Any, sd: Any, *targets: Any) -> tuple[Any, Any]:
