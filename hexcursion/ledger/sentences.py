@@ -102,9 +102,10 @@ def account_lines(
     values: int = 1,
 ) -> tuple[Line, ...]:
     """Return the lines about earlier releases of the same records for receipt and statement, or the
-    line on neighbours alone. The numbers of shared records, and of records inside and outside of the area, are exact facts about single records that no epsilon covers. These
-    lines are published, so they state neither; the curator reads the count in `shared_text`.
-    `values` is the number of values of a record."""
+    line on neighbours alone. The numbers of shared records, and of records inside and outside of
+    the area, are exact facts about single records that no epsilon covers. These lines are
+    published, so they state neither; the curator reads the count in `shared_text`. `values` is the
+    number of values of a record."""
     text = neighbours_text(standing.unit, unit_word, relation, values_only, owner, values)
     lines = [Line("Neighbours", text)]
     if standing.shared:
