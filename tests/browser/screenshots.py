@@ -59,7 +59,7 @@ def walk(browser: Browser, app: RunningApp, folder: Path, theme: str, width: int
     open_screen(page, app)
     keep(START.address)
     press(page, "Open the finished example")
-    page.wait_for_url("**/publish*")
+    page.wait_for_url("**/viewer*")
     settle(page)
     for screen in SCREENS:
         if screen is not START:
