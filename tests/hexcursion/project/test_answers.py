@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr
 
 from dpgp_core.errors import InvalidValue
-from geo import Domain, domain_from_bbox
+from geo import Domain
 from hexcursion import words
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import SUMS, sums_text
@@ -32,15 +32,10 @@ from hexcursion.search.tuning import tune
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release
+from tests.hexcursion.project.conftest import BOX
 
-BOX = (-0.12, 51.49, -0.05, 51.53)
 REFERENCE = SourceSettings("r.csv", value="as", x="lon", y="lat")
 SHARES = ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no")
-
-
-@pytest.fixture(scope="module")
-def domain() -> Domain:
-    return domain_from_bbox(*BOX, 8)
 
 
 def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:

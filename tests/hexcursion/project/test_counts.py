@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms.registry import MECHANISMS
-from geo import Domain, domain_from_bbox
+from geo import Domain
 from geo.context.covariates import public_values
 from geo.domains.hexagons import cell_polygons, children
 from geo.errors import DomainError
@@ -31,13 +31,7 @@ from hexcursion.search.scenes import project_scene, public_facts
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release
-
-BOX = (-0.12, 51.49, -0.05, 51.53)
-
-
-@pytest.fixture(scope="module")
-def domain() -> Domain:
-    return domain_from_bbox(*BOX, 8)
+from tests.hexcursion.project.conftest import BOX
 
 
 def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:

@@ -24,14 +24,9 @@ from hexcursion.project.simulated import simulate_reference
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release
+from tests.hexcursion.project.conftest import BOX
 
-BOX = (-0.12, 51.49, -0.05, 51.53)
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
-
-
-@pytest.fixture(scope="module")
-def domain() -> Domain:
-    return domain_from_bbox(*BOX, 8)
 
 
 def settings(**changes: object) -> ReleaseSettings:

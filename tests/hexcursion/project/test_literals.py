@@ -13,17 +13,17 @@ import pytest
 
 from data_loaders import Observations
 from dpgp_core.priors.lattice import Lattice
-from geo import Domain, domain_from_bbox
+from geo import Domain
 from hexcursion.errors import WorkflowError
 from hexcursion.project import copies, public_numbers, record_store
-from hexcursion.project.load import build_lattice, change_response, choose_response
+from hexcursion.project.load import change_response, choose_response
 from hexcursion.project.public_numbers import Exposure, even_exposure, relative_field, smooth_map
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import simulate_reference, simulated_worlds
 from hexcursion.settings import ReleaseSettings, SourceSettings
+from tests.hexcursion.project.conftest import BOX
 
-BOX = (-0.12, 51.49, -0.05, 51.53)
 SOURCE = SourceSettings("/a.csv", value="v", x="x", y="y", crs="EPSG:4326")
 SETTINGS = ReleaseSettings(data=SOURCE, threshold=5.0, bbox=BOX)
 COUNTS = SETTINGS.with_changes(values="count")
@@ -31,17 +31,6 @@ ANSWERS = SETTINGS.with_changes(values="yes-no", threshold=30.0)
 HEXAGONS = SETTINGS.with_changes(unit="cell")
 SCALE = ResponseScale("identity", 10.0, 4.0, "")
 SHARES = ResponseScale("probit", 0.0, 1.0, "")
-
-
-@pytest.fixture(scope="module")
-def domain() -> Domain:
-    """32 hexagons."""
-    return domain_from_bbox(*BOX, 8)
-
-
-@pytest.fixture(scope="module")
-def lattice(domain: Domain) -> Lattice:
-    return build_lattice(domain)
 
 
 def columns(size: int) -> np.ndarray:

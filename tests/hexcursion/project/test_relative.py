@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.priors.lattice import Lattice
-from geo import Domain, DomainError, domain_from_bbox
+from geo import Domain, DomainError
 from geo.context.covariates import public_values
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import SUMS, sums_text
@@ -18,23 +18,12 @@ from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.tables import field_of
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
-from hexcursion.project.load import build_lattice
 from hexcursion.project.public_numbers import BaselineField, relative_field, smooth_map
 from hexcursion.project.records import PlacedObservations
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import make_release, retold
 
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
-
-
-@pytest.fixture(scope="module")
-def domain() -> Domain:
-    return domain_from_bbox(-0.12, 51.49, -0.05, 51.53, 8)
-
-
-@pytest.fixture(scope="module")
-def lattice(domain: Domain) -> Lattice:
-    return build_lattice(domain)
 
 
 def settings(**changes: object) -> ReleaseSettings:

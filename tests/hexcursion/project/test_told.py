@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from data_loaders import LoadReport, Observations
-from geo import Domain, domain_from_bbox
+from geo import Domain
 from hexcursion.errors import WorkflowError
 from hexcursion.project import load
 from hexcursion.project.load import load_project
@@ -20,20 +20,14 @@ from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.trip import TripProtection
 from hexcursion.settings import ReleaseSettings, SourceSettings
+from tests.hexcursion.project.conftest import BOX
 from tests.town import Town
 
-BOX = (-0.12, 51.49, -0.05, 51.53)
 SOURCE = SourceSettings("/a.csv", value="v", x="x", y="y", crs="EPSG:4326")
 SETTINGS = ReleaseSettings(data=SOURCE, threshold=5.0, bbox=BOX)
 COUNTS = SETTINGS.with_changes(values="count")
 ANSWERS = SETTINGS.with_changes(values="yes-no", threshold=30.0)
 SCALE = ResponseScale("identity", 10.0, 4.0, "")
-
-
-@pytest.fixture(scope="module")
-def domain() -> Domain:
-    """32 hexagons."""
-    return domain_from_bbox(*BOX, 8)
 
 
 def rows(lon: Any, value: Any) -> Observations:
