@@ -94,11 +94,6 @@ MODULES = dict.fromkeys(
 
 # Search: designs in a thorough grid on 37 hexagons, and beside the asked budget.
 GRID_SIZES = [("sparse-gp", 20, 5), ("convcnp", 33, 8), ("cloaking", 12, 6), ("functional", 12, 6)]
-GRID_NUMBERS = [
-    ("sparse-gp", {0.7, 1.5}, {1.5}, {0.6}, FOUR),
-    ("functional", {1.0}, {1.0}, {0.6}, FOUR),
-    ("convcnp", {0.5, 1.0, 2.0}, {1.0}, None, (*FOUR, 0.3)),
-]
 GIVEN = [
     ("sparse-gp", SparseGpDesign("car", 900.0, 2.0, 0.6, 900.0, 1.0, paths=100)),
     ("convcnp", None),

@@ -53,13 +53,8 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_between_sizes_a_power_of_the_hexagons_and_beyond_them_the_last_one() -> None:
     table = [[100, 1.0], [1000, 31.6227766], [10_000, 1000.0]]
-    assert [round(at(table, cells, (1.0, 2.0)), 3) for cells in (10, 100, 400, 10_000, 40_000)] == [
-        1.0,
-        1.0,
-        8.0,
-        1000.0,
-        8000.0,
-    ]
+    found = [round(at(table, cells, (1.0, 2.0)), 3) for cells in (10, 100, 400, 10_000, 40_000)]
+    assert found == [1.0, 1.0, 8.0, 1000.0, 8000.0]
     assert at(table, 40_000, (1.0, 1.0)) == pytest.approx(4000.0)
     assert at(table, 40_000, (2.0, 3.0)) == pytest.approx(16_000.0)
     assert at([[10, 5.0], [20, 4.0], [30, 6.0]], 20, (1.0, 2.0)) == pytest.approx(5.0)  # a dip is no law
@@ -297,20 +292,8 @@ def test_the_command_line_announces_a_release_of_a_given_design(
     monkeypatch.setattr(forecasts, "pace", lambda: 1000.0)
     settings = tmp_path / "settings.toml"
     settings.write_text(settings_to_toml(town.settings(lengthscale=2000.0, ridge=10.0)))
-    assert (
-        main(
-            [
-                "release",
-                "--config",
-                str(settings),
-                "--trust-settings",
-                "--out",
-                str(tmp_path / "out"),
-                "--dry-run",
-            ]
-        )
-        == 0
-    )
+    out = str(tmp_path / "out")
+    assert main(["release", "--config", str(settings), "--trust-settings", "--out", out, "--dry-run"]) == 0
     said = capsys.readouterr().err
     assert "The release takes about" in said
     assert "for the search" not in said
@@ -322,20 +305,8 @@ def test_the_command_line_says_it_and_refuses(
     settings = tmp_path / "settings.toml"
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "0.01")
     settings.write_text(settings_to_toml(town.settings()))
-    assert (
-        main(
-            [
-                "release",
-                "--config",
-                str(settings),
-                "--trust-settings",
-                "--out",
-                str(tmp_path / "out"),
-                "--dry-run",
-            ]
-        )
-        != 0
-    )
+    out = str(tmp_path / "out")
+    assert main(["release", "--config", str(settings), "--trust-settings", "--out", out, "--dry-run"]) != 0
     assert "more than the 10 MB that a process can have here" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""While a large file is read a person sees how far it is, and can cancel."""
+"""While a large file is read a person sees how far it is; then how it was read, and how exactly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from data_loaders.files import blocks, codings
 from hexcursion.errors import Cancelled
-from hexcursion.project.load import _read_words, load_project
+from hexcursion.project.load import _read_words, load_project, load_source
+from hexcursion.project.model import HeldTable
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 
@@ -57,3 +58,32 @@ def test_reading_can_be_cancelled(settings: ReleaseSettings) -> None:
 
     with pytest.raises(Cancelled):
         load_project(settings, cancelling)
+
+
+NOTE = "Coordinates in EPSG:27700 are converted to longitude and latitude to about 2 m"
+
+
+def test_the_british_grid_is_placed_to_about_two_metres(tmp_path: Path) -> None:
+    table = tmp_path / "readings.csv"
+    table.write_text("easting,northing,value\n530000,180000,20\n531000,181000,30\n")
+    source = SourceSettings(str(table), value="value", x="easting", y="northing", crs="EPSG:27700")
+    for _ in range(2):  # the second is remembered
+        _, report = load_source(source, "m")
+        assert [note for note in report.notes if note.startswith(NOTE)] == [report.notes[-1]]
+
+
+def test_longitude_and_latitude_lose_nothing(tmp_path: Path) -> None:
+    table = tmp_path / "readings.csv"
+    table.write_text("lon,lat,value\n-0.1,51.5,20\n-0.2,51.6,30\n")
+    _, report = load_source(SourceSettings(str(table), value="value", x="lon", y="lat"), "m")
+    assert not any("converted" in note for note in report.notes)
+
+
+def test_a_table_in_memory_has_no_delimiter(tmp_path: Path) -> None:
+    rows = "lon,lat,value\n-0.1,51.5,20.5\n-0.2,51.6,30.5\n"
+    (tmp_path / "readings.csv").write_text(rows)
+    source = SourceSettings(str(tmp_path / "readings.csv"), value="value", x="lon", y="lat")
+    said = "Read with delimiter comma, decimal point, encoding utf-8."
+    assert load_source(source, "m")[1].notes[0] == said
+    held = HeldTable(rows.encode(), "0" * 64)
+    assert load_source(source, "m", held=held)[1].notes[0] == "Read with decimal point."

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.mechanisms import questions
-from dpgp_core.mechanisms.design import Budget, SearchSpec
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, draw_release
@@ -132,27 +132,6 @@ def test_what_is_bound_to_fail_fails_before_the_draw() -> None:
     outside = CollapsedRecords(np.array([271]), np.array([1]), np.array([0.0]))
     with pytest.raises(InvalidValue, match="outside the prior's domain"):
         CNP.prepare(DESIGN, FACTS, outside)
-
-
-def test_a_search_tries_the_widths_of_the_training() -> None:
-    asks = SearchSpec(("car",)), SearchSpec(("car",), quick=True, thorough=False)
-    full, quick = (CNP.search.grid(FACTS, ask) for ask in asks)
-    kernels = [design for design in full if design.sums == "set-convolution"]
-    assert sorted({design.width for design in kernels}) == [400.0, 600.0, 880.0, 1320.0, 2000.0]
-    assert [design.width for design in full if design.sums == "water-filled"] == [1000.0, 2000.0, 4000.0]
-    assert (len(full), len(quick)) == (33, 3)
-    near = CNP.search.refinement([DESIGN], FACTS, SearchSpec(("car",)))
-    assert {round(design.width) for design in near} == {571, 800, 1120}
-    assert len(CNP.search.refinement([replace(DESIGN, width=2_000.0)], FACTS, SearchSpec(("car",)))) == 5
-    assert len(CNP.search.refinement([WATER], FACTS, SearchSpec(("car",)))) == 6
-    assert len(CNP.search.refinement([replace(WATER, width=5_000.0)], FACTS, SearchSpec(("car",)))) == 5
-    assert [each.cutoff for each in CNP.search.variants(DESIGN, SearchSpec(("car",)))] == [
-        0.5,
-        0.45,
-        0.4,
-        0.35,
-        0.3,
-    ]
 
 
 def test_designs_survive_their_mapping() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms import grids, questions
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.grids import coarse_grid, tried
@@ -60,16 +60,6 @@ def test_few_records_still_give_ridges_up_to_4_and_a_small_map_ranges_up_to_twic
     assert coarse_grid(LATTICE, 26).ridges[-1] == pytest.approx(4.0792156)
     ends = coarse_grid(line(2), 24).lengthscales
     assert (ends[0], ends[-1]) == pytest.approx((800.0, 1600.0))
-
-
-def test_the_numbers_that_several_searches_share() -> None:
-    """Budgets of the frontier, deviations in response units, cutoffs, and scatters of a record."""
-    assert grids.FRONTIER_EPSILONS == (0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
-    assert (grids.CELL_SCALES, grids.SCALES) == ((0.25, 0.5, 1.0), (0.3, 0.6))
-    assert grids.CUTOFFS == (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
-    assert grids.FEW_CUTOFFS == (0.5, 0.45, 0.4, 0.35)
-    assert grids.RECORD_RIDGES == (0.7, 1.5, 3.0)
-    assert grids.steps_around(6.0, 1.5) == (4.0, 6.0, 9.0)
 
 
 def test_beside_a_thorough_search_one_value_is_tried() -> None:

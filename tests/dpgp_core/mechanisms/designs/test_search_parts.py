@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +14,6 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms import noisy_cell_statistics as statistics
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import SearchSpec
-from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatisticsDesign,
     NoisyStatistics,
@@ -33,14 +31,6 @@ from tests.dpgp_core.mechanisms.beside import rows
 LATTICE = disk(3, padding=1)
 FACTS = PublicFacts(LATTICE, 150)
 PATH = PosteriorSamplingDesign("car", 1500.0, 2.0, 0.5)
-
-
-@pytest.mark.parametrize(("quick", "lengthscales", "ridges"), [(False, 5, 11), (True, 3, 7)])
-def test_the_coarse_grid_has_its_places(quick: bool, lengthscales: int, ridges: int) -> None:
-    grid = coarse_grid(LATTICE, 150, quick)
-    assert (len(grid.lengthscales), len(grid.ridges)) == (lengthscales, ridges)
-    assert grid.lengthscales[0] == pytest.approx(800.0)
-    assert (grid.ridges[0], grid.ridges[-1]) == pytest.approx((0.3, 0.8 * math.sqrt(150)))
 
 
 @pytest.mark.parametrize(
@@ -67,44 +57,10 @@ def test_the_frontier_tries_a_part_of_what_the_asked_budget_tries(
 FOUR, SEVEN = (0.5, 0.45, 0.4, 0.35), (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 
 
-@pytest.mark.parametrize(
-    ("name", "ridges", "beside", "scales", "cutoffs"),
-    [
-        ("noisy-cell-statistics", {0.7, 1.5, 3.0}, {1.5}, {0.25, 0.5, 1.0}, None),
-        ("bin-means", {1.0}, {1.0}, {0.6}, FOUR),
-        ("spectral-statistics", {0.8, 2.0}, {2.0}, None, SEVEN),
-        *rows("GRID_NUMBERS"),
-    ],
-)
-def test_the_numbers_that_a_grid_tries(
-    name: str,
-    ridges: set[float],
-    beside: set[float],
-    scales: set[float] | None,
-    cutoffs: tuple[float, ...] | None,
-) -> None:
-    """Ridges in a thorough search and beside it, scales beside it, and the cutoffs of one design."""
-    facts, mechanism = PublicFacts(LATTICE, 150, places_public=True), MECHANISMS[name]
-    full: Any = mechanism.search.grid(facts, SearchSpec(("car",)))
-    few: Any = mechanism.search.grid(facts, SearchSpec(("car",), thorough=False))
-    assert ridges <= {design.ridge for design in full}
-    assert beside == {design.ridge for design in few if getattr(design, "sums", "") != "water-filled"}
-    if scales is not None:
-        assert {design.scale for design in few} == scales
-    if cutoffs is not None:
-        found = {design.cutoff for design in mechanism.search.variants(full[-1], SearchSpec(("car",)))}
-        assert found == set(cutoffs)
-
-
 def test_a_changed_scale_keeps_the_share_of_prior_noise() -> None:
     mechanism, design = MECHANISMS["posterior-sampling"], replace(PATH, scale=0.5, noise_scale=0.125, paths=3)
     assert mechanism.search.varied(design, "scale", 2.0) == replace(design, scale=2.0, noise_scale=0.5)
     assert mechanism.search.varied(design, "ridge", 5.0) == replace(design, ridge=5.0)
-
-
-def test_a_design_given_by_hand_has_as_many_paths_as_are_asked_for() -> None:
-    given = MECHANISMS["posterior-sampling"].search.given(FACTS, SearchSpec(("car",), paths=3), 900.0, 2.0)
-    assert given == PosteriorSamplingDesign("car", 900.0, 2.0, 1.0, paths=3)
 
 
 def test_records_beyond_the_domain_are_refused_before_anything_is_drawn() -> None:

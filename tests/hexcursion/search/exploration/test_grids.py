@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +17,7 @@ from hexcursion.project.response import ResponseScale
 from hexcursion.search.bench import _values
 from hexcursion.search.optimise import _on_edge
 from hexcursion.search.public_map import answered
-from hexcursion.search.task import Scored, SearchResult, SearchTask, Utility
+from hexcursion.search.task import Scored, Utility
 
 PATHS = Parameter("paths", "paths", "count")
 
@@ -119,9 +119,3 @@ def test_a_project_is_answered_with_or_without_the_map_only_where_both_were_trie
             assert answered(project, result) is project, "it was not left to the search"
         alone = asked(prior_mean=None, reference=None, reference_public=False)
         assert answered(alone, result) is alone, "nothing public to start from"
-
-
-def test_tasks_and_results_are_without_the_public_map_unless_they_say_so() -> None:
-    for kind in (SearchTask, SearchResult):
-        unless = {field.name: field.default for field in fields(kind)}
-        assert unless["public_mean"] is False
