@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -24,7 +25,7 @@ from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.bundles import office_key, signers_of
 from hexcursion.cli.options import any_from_options, with_resolution
 from hexcursion.comparing.own_records import own_records
-from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
+from hexcursion.door.pipeline import Listener, Planned, plan_settings, publish_planned
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import ledger_to_plan
@@ -179,13 +180,7 @@ def _release(
         return 0
     published = publish_planned(planned, out)
     if options is not None:
-        options.released = {
-            "release": published.release.release_id,
-            "bundle": str(published.folder),
-            "archive": str(published.archive),
-            "epsilon": planned.epsilon,
-            "delta": planned.delta,
-        }
+        options.released = _outcome(planned, published)
     with told_that_it_stands(published.release.release_id, published.folder):
         if key is not None:
             _sign(published, key)
@@ -195,6 +190,17 @@ def _release(
             print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
         _print_written(published.folder, plan, planned.tuned if baseline else None)
     return 0
+
+
+def _outcome(planned: Planned, published: Published) -> dict[str, Any]:
+    """What the line of JSON says of a release."""
+    return {
+        "release": published.release.release_id,
+        "bundle": str(published.folder),
+        "archive": str(published.archive),
+        "epsilon": planned.epsilon,
+        "delta": planned.delta,
+    }
 
 
 def _print_written(folder: Path, plan: Plan, tuned: Tuned | None) -> None:

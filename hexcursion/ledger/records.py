@@ -140,6 +140,17 @@ class Sketch:
         return cls(facts["n"], facts["shift"], hashes, facts.get("chance", {}), spots, facts.get("file", ""))
 
 
+def _finite_columns(*given: ArrayLike) -> list[NDArray[np.float64]]:
+    """Longitudes, latitudes and values, each (n,)."""
+    columns = [np.asarray(column, dtype=np.float64) for column in given]
+    n = columns[0].size
+    if n == 0:
+        raise LedgerError("There are no records to take hashes of: load data first.")
+    if any(column.shape != (n,) or not np.all(np.isfinite(column)) for column in columns):
+        raise LedgerError("Records need equally many finite longitudes, latitudes and values.")
+    return columns
+
+
 def record_keys(
     key: LedgerKey,
     longitude: ArrayLike,
@@ -158,13 +169,8 @@ def record_keys(
     `row`: (n,) distinct numbers of the rows in the file, ignored without `file`, the SHA-256 of its
     content; `layer`: its sheet. Raise `LedgerError` without records, and for unequal lengths,
     infinite numbers or blank identities."""
-    columns = [np.asarray(column, dtype=np.float64) for column in (longitude, latitude, value)]
-    n = columns[0].size
-    if n == 0:
-        raise LedgerError("There are no records to take hashes of: load data first.")
-    if any(column.shape != (n,) or not np.all(np.isfinite(column)) for column in columns):
-        raise LedgerError("Records need equally many finite longitudes, latitudes and values.")
-    x, y, v = columns
+    x, y, v = _finite_columns(longitude, latitude, value)
+    n = x.size
     where = np.column_stack([_step(x, PLACE_STEP), _step(y, PLACE_STEP)])
     level = _step(np.arcsinh(np.clip(v, -LARGEST, LARGEST) / VALUE_FLOOR), VALUE_STEP)
     grid = np.column_stack([where, level])

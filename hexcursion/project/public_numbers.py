@@ -228,6 +228,23 @@ def _alike(first: Floats, second: Floats) -> float:
     return abs(float(first @ second)) / size if size > 0 else 0.0
 
 
+def _covariate(
+    path: str, column: str, domain: Domain, private: Observations | None, places_public: bool
+) -> tuple[str, Floats, str]:
+    """Name, numbers (N,) and origin of one public column: of a table, a layer, or the distance to it."""
+    name, what = Path(path).name, layer_name(path)
+    if name.lower().endswith(".csv"):
+        column = column or _only_column(path)
+        return column, public_values(path, domain, column), f"{column}, a column of {name}"
+    layer = own_layer(document_of(path), domain, what, column)
+    if private is not None:
+        refuse_private_layers((layer,), private, places_public=places_public)
+    if column:
+        return column, layer_numbers(layer, domain), f"{column}, a column of {name}"
+    column = f"distance to {what}"
+    return column, np.sqrt(distances(layer, domain)), f"the square root of the {column} in metres"
+
+
 def load_covariates(
     paths: Sequence[str],
     columns: Sequence[str],
@@ -244,27 +261,11 @@ def load_covariates(
     """
     if not paths:
         return None
-    names: list[str] = []
-    origins: list[str] = []
-    values: list[Floats] = []
+    names, origins, values = list[str](), list[str](), list[Floats]()
     column_names = [*columns] * len(paths) if len(columns) == 1 else [*columns] or [""] * len(paths)
     for path, column in zip(paths, column_names, strict=True):
-        what, file_name = layer_name(path), Path(path).name
-        if Path(path).suffix.lower() == ".csv":
-            column = column or _only_column(path)
-            numbers, origin = public_values(path, domain, column), f"{column}, a column of {file_name}"
-        else:
-            layer = own_layer(document_of(path), domain, what, column)
-            if private is not None:
-                refuse_private_layers((layer,), private, places_public=places_public)
-            if column:
-                numbers, origin = layer_numbers(layer, domain), f"{column}, a column of {file_name}"
-            else:
-                column = f"distance to {what}"
-                numbers, origin = (
-                    np.sqrt(distances(layer, domain)),
-                    f"the square root of the {column} in metres",
-                )
+        file_name = Path(path).name
+        column, numbers, origin = _covariate(path, column, domain, private, places_public)
         if len(column) > LONGEST or len(file_name) > LONGEST:
             raise WorkflowError(f"Names of covariates and their files have at most {LONGEST} characters.")
         if column in names:

@@ -86,8 +86,7 @@ def simulate_reference(
 
     The result is public by construction: it depends only on the domain, the response scale, the
     public number of records, public places, (m,) cells, and a `law` that was paid for. For the unit
-    "cell" each of the n records has a different cell. Field `number` has the range, spread and scatter
-    of `world_model`.
+    "cell" each of the n records has a different cell. Field `number` has the law of `world_model`.
     The means of nine fields come from the nine ninths of their law, and the next nine mirror them
     about the centre, with the other spread, because otherwise many could be on one side by chance.
     The centre of answers is between even odds and the share in the question. Places come in
@@ -99,7 +98,6 @@ def simulate_reference(
     prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
     sign, centre = (-1.0 if number // WORLDS % 2 else 1.0), 0.0
     entropy = SimulationEntropy(SIMULATION_SEED + number - (WORLDS if sign < 0 else 0))
-    extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     law = law or world_model(lattice.spacing, number)
     if settings.values == "yes-no":
         law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
@@ -109,8 +107,7 @@ def simulate_reference(
     prior = prior_of("car", law.lengthscale)
     field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
-    crowd = prior_of("car", max(extent / SIMULATED_CROWDS, 2.0 * lattice.spacing))
-    density = np.exp(np.sqrt(np.log1p(UNEVEN)) * crowd.colour(entropy.normal((crowd.white_size, 1)))[:, 0])
+    density = _crowds(lattice, prior_of, entropy)
     cells = settings.unit == "cell"
     if places is not None:
         index = np.unique(places) if cells else places
@@ -124,6 +121,16 @@ def simulate_reference(
     responses = centre + sign * (mean + field[index] + law.scatter * entropy.normal(index.size))
     value = np.where(responses > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(responses)
     return PlacedObservations(index, value, index.size, 0)
+
+
+def _crowds(
+    lattice: Lattice, prior_of: Callable[[str, float], Prior], entropy: SimulationEntropy
+) -> NDArray[np.float64]:
+    """Draw an uneven density of places, (N,)."""
+    extent = float(np.ptp(lattice.domain_centres, axis=0).max())
+    crowd = prior_of("car", max(extent / SIMULATED_CROWDS, 2.0 * lattice.spacing))
+    white = entropy.normal((crowd.white_size, 1))
+    return np.asarray(np.exp(np.sqrt(np.log1p(UNEVEN)) * crowd.colour(white)[:, 0]))
 
 
 def _drawn_places(

@@ -32,7 +32,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import (
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
-from dpgp_core.priors.lattice import Prior
+from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import Owner, PublicFacts
 from hexcursion.errors import WorkflowError
@@ -57,6 +57,16 @@ def fingerprint(project: Project, ledger: Ledger) -> str:
     """The ledger's name of the private dataset: all located rows, before any choice of domain."""
     observations = project.private.observations
     return ledger.fingerprint(observations.x, observations.y, observations.value)
+
+
+def _models(lattice: Lattice, n: int) -> list[tuple[Prior, float, float]]:
+    """Prior, ridge and scale of every model that may explain a pilot."""
+    return [
+        (make_prior("car", lattice, lengthscale), ridge, scale)
+        for lengthscale in coarse_grid(lattice, n, quick=True).lengthscales
+        for ridge in RECORD_RIDGES
+        for scale in CELL_SCALES
+    ]
 
 
 def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
@@ -86,12 +96,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
     charge = _charge(project, ledger, _pilot_cost(noise, project), {
         "title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name, "epsilon": share, "n": n,
     })  # fmt: skip
-    models = [
-        (make_prior("car", project.lattice, lengthscale), ridge, scale)
-        for lengthscale in coarse_grid(project.lattice, n, quick=True).lengthscales
-        for ridge in RECORD_RIDGES
-        for scale in CELL_SCALES
-    ]
+    models = _models(project.lattice, n)
     try:  # whatever cannot be computed fails here, on invented records
         _best(_simulated(project, noise), models)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:

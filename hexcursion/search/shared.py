@@ -216,15 +216,8 @@ def with_shared_scale(settings: ReleaseSettings, shared: SharedDesign) -> Releas
     return settings
 
 
-def shared_choice(project: Project, shared: SharedDesign) -> Choice:
-    """Choose the shared design for one holder, at this holder's epsilon.
-
-    Raises
-    ------
-    WorkflowError
-        Where the project's hexagons or question differ, and where this machine makes other features.
-    """
-    settings = project.settings
+def _refuse_another_question(project: Project, shared: SharedDesign) -> None:
+    """Raise `WorkflowError` where hexagons, question or reference differ."""
     if (project.domain.resolution, _hexagons(project)) != (shared.resolution, shared.hexagons):
         raise WorkflowError(
             f"The shared design has other hexagons (resolution {shared.resolution}): use the area and "
@@ -247,6 +240,18 @@ def shared_choice(project: Project, shared: SharedDesign) -> Choice:
             if shared.reference
             else "The shared design starts from no reference: leave `reference` out."
         )
+
+
+def shared_choice(project: Project, shared: SharedDesign) -> Choice:
+    """Choose the shared design for one holder, at this holder's epsilon.
+
+    Raises
+    ------
+    WorkflowError
+        Where the project's hexagons or question differ, and where this machine makes other features.
+    """
+    _refuse_another_question(project, shared)
+    settings = project.settings
     ask, public, scale = ask_of(project), None, shared.residuals or shared.response
     if shared.model is not None:
         started = replace(project, settings=settings.with_changes(prior_mean=True))

@@ -7,6 +7,7 @@ from typing import Any
 
 from dpgp_core.atlas.design import AtlasDesign
 from dpgp_core.releasing import PublicFacts
+from dpgp_core.spectral.sums import KeptSums
 from geo import Domain, GeoError, domain_from_cells
 from geo.context.own_layers import OwnLayer
 from hexcursion.bundle import layout
@@ -31,6 +32,16 @@ from hexcursion.bundle.untrusted import BundleError
 from hexcursion.record import AtlasRelease, Release
 
 
+def _sums_of(release: AtlasRelease) -> tuple[AtlasDesign, list[KeptSums]]:
+    """The design of an atlas and the sums of each layer."""
+    if sum(one.paths.size for one in release.layers) > MAX_VALUES:
+        raise BundleError("All layers together have too many path values: use a coarser resolution.")
+    design, sums = release.layers[0].design, [one.sums for one in release.layers if one.sums is not None]
+    if not isinstance(design, AtlasDesign) or len(sums) < len(release.layers):
+        raise BundleError("An atlas is released with the sums of all its layers.")
+    return design, sums
+
+
 def atlas_contents(
     release: AtlasRelease, public: PublicFacts | None = None, *, rehearsed: bool = False
 ) -> dict[str, bytes]:
@@ -39,12 +50,7 @@ def atlas_contents(
     `public` and `rehearsed` as for `bundle_contents`. Raise `BundleError` for too many values, and for
     whatever a reader would refuse.
     """
-    first, kept = release.layers[0], [one.sums for one in release.layers]
-    if sum(one.paths.size for one in release.layers) > MAX_VALUES:
-        raise BundleError("All layers together have too many path values: use a coarser resolution.")
-    design = first.design
-    if not isinstance(design, AtlasDesign) or any(one is None for one in kept):
-        raise BundleError("An atlas is released with the sums of all its layers.")
+    first, (design, kept) = release.layers[0], _sums_of(release)
     own = layers_bytes(first.layers) if first.layers else b""
     layers = read_layers(own) if own else ()
     statements = [check_statement(build_statement(one)) for one in release.layers]
@@ -72,11 +78,7 @@ def atlas_contents(
     if own:
         contents[layout.LAYERS] = own
     contents |= {
-        layout.RELEASED_SUMS: atlas_sums_bytes(
-            design,
-            [one for one in kept if one is not None],
-            [one.prior_mean for one in release.layers],
-        ),
+        layout.RELEASED_SUMS: atlas_sums_bytes(design, kept, [one.prior_mean for one in release.layers]),
         layout.STATEMENT: statement_text(whole).encode(),
         layout.ATLAS_SCHEMA: atlas_schema_bytes(),
         **atlas_papers(AtlasBundle(whole, tuple(bundles), release.derived), made[0][1]),

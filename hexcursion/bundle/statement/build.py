@@ -24,7 +24,7 @@ from hexcursion.bundle.tables import covariates_block, relative_block
 from hexcursion.bundle.untrusted import clean, neutral_cell
 from hexcursion.project.public_numbers import Exposure
 from hexcursion.project.response import Answers
-from hexcursion.record import Release
+from hexcursion.record import ReceiptLine, Release
 from hexcursion.settings.privacy_settings import LONGEST, UNSAID, Scope, StatedFacts
 from hexcursion.version import NAME, VERSION
 
@@ -182,26 +182,40 @@ def build_statement(release: Release) -> dict[str, Any]:
         "products": products_block(
             release.design, count, ranked=release.mean is not None, cut_by_map=release.cut_by_map
         ),
-        "paths": {
-            "file": layout.PATHS, "field": release.mean is not None, "count": int(release.design.paths),
-            "unit": "response units", "grid": GRID, "note": ROUNDING_NOTE,
-        }
-        | ({} if release.records is None else {"records": True})
-        | ({} if count is None else {"draws": {"file": layout.DRAWS, "count": count, "note": DRAWS_NOTE}}),
+        "paths": _paths_block(release, count),
         "ledger": {"entry": clean(release.ledger_entry, 200, "The ledger entry")},
-        "receipt": [
-            {
-                "topic": clean(line.topic, 100, "A topic of the receipt"),
-                "text": clean(line.text, 2000, "A line of the receipt"), "warning": bool(line.warning),
-            }
-            for line in release.receipt
-        ],
+        "receipt": [_plain_line(line) for line in release.receipt],
         "attribution": [clean(text, 4000, "An attribution") for text in release.attribution],
     }  # fmt: skip
     statement |= {} if release.trip is None else {"trip": release.trip.block()}
     statement |= covariates_block(release.covariates)
     statement |= sums_block(release)
     return {**statement, "evaluation": evaluation_block(statement, release.stated)}
+
+
+def _paths_block(release: Release, draws: int | None) -> dict[str, Any]:
+    """The files of released paths and, where there are any, of joint draws."""
+    block: dict[str, Any] = {
+        "file": layout.PATHS,
+        "field": release.mean is not None,
+        "count": int(release.design.paths),
+        "unit": "response units",
+        "grid": GRID,
+        "note": ROUNDING_NOTE,
+    }
+    if release.records is not None:
+        block["records"] = True
+    if draws is not None:
+        block["draws"] = {"file": layout.DRAWS, "count": draws, "note": DRAWS_NOTE}
+    return block
+
+
+def _plain_line(line: ReceiptLine) -> dict[str, Any]:
+    return {
+        "topic": clean(line.topic, 100, "A topic of the receipt"),
+        "text": clean(line.text, 2000, "A line of the receipt"),
+        "warning": bool(line.warning),
+    }
 
 
 def _subject_block(release: Release) -> dict[str, Any]:
