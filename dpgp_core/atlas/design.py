@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SpectralStatisticsDesign, fixed_design
+from dpgp_core.posterior.records import RESPONSE_BITS
 from dpgp_core.spectral.ball import Ball
+from dpgp_core.spectral.prior import Law, PublicPrior
 from dpgp_core.spectral.public_field import CLIP as CLIP_ABOUT_MAP
 
 Columns = Literal["likelier", "apart"]
@@ -23,6 +26,13 @@ SHORT, LONG, MANY = 0.8, 1.2, 2_000
 second from this number of records on, which lose more to clipping than to noise."""
 
 
+ALONE = 1.23
+"""Clip bound of one column of amounts beside answers, in deviations of its records: with no other column the
+ball is an interval."""
+
+UNITS = 1 << RESPONSE_BITS
+
+
 @dataclass(frozen=True)
 class AtlasDesign(SpectralStatisticsDesign):
     """Sums of public features over records with several responses, and the model by which each is read.
@@ -35,13 +45,21 @@ class AtlasDesign(SpectralStatisticsDesign):
     # whether the records that have each column are counted apart: some columns are missing in some records
     presence: bool = False
     reading: Columns = "apart"
+    # the largest response of each column, () for 1 in all: a column counts as much as its reach says
+    reaches: tuple[float, ...] = ()
+    # the columns, from 0, that are answers of yes and no; all others are amounts
+    answers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Ball(self.columns, self.radius, self.presence)
+        Ball(self.columns, self.radius, self.presence, self.reaches, self.answers)
         if self.law != "amount":
-            raise DesignError("an atlas is of amounts: release answers and counted records one by one.")
+            raise DesignError("an atlas names its answers by their numbers, and counts no records.")
         self.refuse_unless_among("reading", get_args(Columns))
+        if self.reaches and self.reading != "apart":
+            raise DesignError("columns of different reach are read apart: set reading to apart.")
+        if self.reaches and self.drift:
+            raise DesignError("columns of different reach start from no published maps: set drift to false.")
         if self.drift and self.reading != "apart":
             raise DesignError("columns that start from published maps are read apart: set reading to apart.")
         if self.presence and self.reading != "apart":
@@ -51,26 +69,67 @@ class AtlasDesign(SpectralStatisticsDesign):
 
     @property
     def ball(self) -> Ball:
-        return Ball(self.columns, self.radius, self.presence)
+        return Ball(self.columns, self.radius, self.presence, self.reaches, self.answers)
+
+    def law_of(self, column: int) -> Law:
+        """The law of a column, from 0."""
+        return "yes-no" if column in self.answers else "amount"
+
+    def field_of(self, column: int) -> PublicPrior:
+        """The public belief on a column, from 0, in units of its reach."""
+        one = fixed_design(1.0).for_law("yes-no") if column in self.answers else self
+        spread = one.spread * one.amplitude
+        return PublicPrior(one.middle, spread, one.ridge, self.law_of(column), self.ball, column)
 
 
 def atlas_design(
-    spacing: float, columns: int, records: int, presence: bool = False, drift: bool = False
+    spacing: float,
+    columns: int,
+    records: int,
+    presence: bool = False,
+    drift: bool = False,
+    answers: Sequence[int] = (),
+    weights: Sequence[float] = (),
 ) -> AtlasDesign:
     """Return the design for several columns of which nothing is known, its noise still open.
 
     `spacing` of the cells is in metres; `records` is their public number, or a guess. A response is the value
     less its public centre, in units of CLIP public deviations; with `drift` it is the value less the
-    published map of its column, in units of that field's `bound`.
+    published map of its column, in units of that field's `bound`. The columns of `answers`, from 0, are 1 for
+    yes and -1 for no. `weights` are public priorities, one for each column: twice the weight is half the
+    noise.
     """
     one = fixed_design(spacing)
     wide = CLIP_ABOUT_MAP if drift else CLIP
-    radius = min((SHORT if records < MANY else LONG) / wide, 1.0) * math.sqrt(columns)
+    amounts = columns - len(answers)
+    long = min((SHORT if records < MANY else LONG) / wide, 1.0)
     spread = 1.0 / (wide * math.hypot(1.0, FIXED_RIDGE))
-    if columns == 1:
-        radius = 1.0
+    if amounts == 1 and columns > 1:
+        long = ALONE / wide
+    radius = 1.0 if columns == 1 else long * math.sqrt(columns)
+    reaches: tuple[float, ...] = ()
+    if answers or len(set(weights)) > 1:
+        # Answers alone: no rounding may make their vector longer than the root of their number.
+        whole = 1.0 - 1.0 / UNITS
+        radius, reaches = _reaching(columns, long if amounts else whole, answers, weights)
     return AtlasDesign(
         one.strategy, one.prior, one.lengthscale, one.signal, one.middle, spread, one.amplitude, one.ridge,
         one.mu, common=0.0 if drift else one.common, cutoff_from=one.cutoff_from, drift=drift,
-        paths=one.paths, columns=columns, radius=radius, presence=presence,
+        paths=one.paths, columns=columns, radius=radius, presence=presence, reaches=reaches,
+        answers=tuple(answers),
     )  # fmt: skip
+
+
+def _reaching(
+    columns: int, long: float, answers: Sequence[int], weights: Sequence[float]
+) -> tuple[float, tuple[float, ...]]:
+    """The longest vector, and the largest response of each column, a multiple of 2^-10.
+
+    An amount of weight 1 adds `long` squared to the square of the longest vector, as an answer does, whose
+    response always has that size. All weights are over the largest, squares of responses go as theirs.
+    """
+    shares = [each / max(weights) for each in weights] if len(weights) else [1.0] * columns
+    sizes = [share * (long if column in answers else 1.0) for column, share in enumerate(shares)]
+    reaches = tuple(max(1, math.floor(size * UNITS)) / UNITS for size in sizes)
+    lengths = [reach if column in answers else reach * long for column, reach in enumerate(reaches)]
+    return math.sqrt(sum(length**2 for length in lengths)) * (1.0 + 2.0**-50), reaches

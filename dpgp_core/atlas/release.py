@@ -24,7 +24,9 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.spectral.prior import ClippedPrior
 from dpgp_core.spectral.public_field import PublicField
+from dpgp_core.spectral.rates import RateReading
 from dpgp_core.spectral.sums import (
     ExactNoise,
     GridRecords,
@@ -90,22 +92,40 @@ def _read_layers(
     entropy: Entropy,
     maps: int | None = None,
 ) -> Iterator[Released]:
-    """Each column as a release of it alone with this noise; readings share all but the sums."""
+    """Each column as a release of it alone with this noise; amounts of one reach share all but the sums."""
     seen, beside = [layer.sums for layer in layers], None
-    alone = each_belief(plan, layers[0], known)
-    if design.reading == "likelier" and len(layers) > 1:
-        beside = together(plan, alone, seen)
     if maps is None:
         maps = RANGE_DRAWS if design.paths > 1 else 0
     read_by = partial(unseen_by, design)
-    for column, layer in enumerate(layers):
+    shared: dict[float, tuple[RateReading, ...]] = {}  # by reach
+    for column, released in enumerate(layers):
+        made, layer = _plan_of(design, plan, column), released.in_reach(column)
+        reach = design.ball.reach(column)
+        if design.presence or column in design.answers:
+            under = each_belief(made, layer, known)
+        else:
+            if reach not in shared:
+                shared[reach] = each_belief(made, layer, known)
+            under = tuple(replace(each, seen=layer.sums) for each in shared[reach])
+        if column == 0 and design.reading == "likelier" and len(layers) > 1:
+            beside = together(plan, under, seen)
         if beside is not None:
             under = beside[column]
-        elif design.presence:
-            under = each_belief(plan, layer, known)
-        else:
-            under = tuple(replace(each, seen=layer.sums) for each in alone)
-        yield read_sums(plan, layer, known, read_by, paths, entropy, maps=maps, under=under)
+        yield read_sums(made, layer, known, read_by, paths, entropy, maps=maps, under=under)
+
+
+def _plan_of(design: AtlasDesign, plan: PreparedPlan, column: int) -> PreparedPlan:
+    """The plan by which one column is read: by its law, in units of its reach."""
+    if not design.reaches:
+        return plan
+    field = design.field_of(column)
+    return replace(
+        plan,
+        plan=replace(plan.plan, field=field),
+        noise=plan.noise.of_layer(column),
+        prior=ClippedPrior.of(field),
+        further=plan.further if field.law == "amount" else (),
+    )
 
 
 def read_atlas_again(
@@ -156,6 +176,7 @@ def prepare_atlas(
         The cell of each record: PRIVATE.
     responses : (n, k) array_like
         The responses of each record, NaN where one is missing: PRIVATE. They are cut to the design's ball.
+        Answers are 1 for yes and -1 for no.
 
     Raises
     ------
@@ -208,6 +229,8 @@ def release_atlas(
     *,
     presence: bool = False,
     reading: Columns | None = None,
+    answers: Sequence[int] = (),
+    weights: Sequence[float] = (),
 ) -> tuple[Released, ...]:
     """Release the fields of several columns of private records, together (epsilon, delta)-private.
 
@@ -230,7 +253,13 @@ def release_atlas(
         Whether values may be missing; then the records that have each column are counted apart.
     reading : "likelier" or "apart", optional
         Each column by itself or beside all others, whichever the released sums make likelier, or each by
-        itself. Columns with missing values are read apart, all others as is likelier, unless this says how.
+        itself. Columns with missing values, and columns beside answers or of several weights, are read
+        apart, all others as is likelier, unless this says how.
+    answers : sequence of int
+        The columns, from 0 and increasing, that are answers: 1 for yes and -1 for no. Their layer is the
+        probit of the share of yes, whose level of a share q is the q quantile of the normal law.
+    weights : sequence of k floats
+        Public priorities of the columns: twice the weight is half the noise. All alike if left out.
 
     Returns
     -------
@@ -263,10 +292,19 @@ def release_atlas(
         raise InvalidValue("values must be a table of numbers, one row for each record.")
     refuse_bad_call(index, len(responses), "row of values", lattice.size, epsilon)
     facts = PublicFacts(lattice, n=max(1, index.size))
-    design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence)
-    usual: Columns = "apart" if presence else "likelier"
+    chosen = tuple(answers), _weights(weights, responses.shape[1])
+    design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence, False, *chosen)
+    usual: Columns = "apart" if presence or design.reaches else "likelier"
     design = calibrated(replace(design, reading=reading or usual), facts, Budget(epsilon, delta))
     ready = prepare_atlas(design, facts, index, responses)
     if not atlas_guarantee(design, facts).epsilon(delta).epsilon <= epsilon:
         raise NumericalFailure("this design does not keep the budget: choose a larger epsilon or delta.")
     return draw_release(ready, SystemEntropy()).layers
+
+
+def _weights(weights: Sequence[float], columns: int) -> tuple[float, ...]:
+    """Weights in the order of the columns, from 1/32 of the largest on."""
+    found = tuple(float(each) for each in weights)
+    if found and (len(found) != columns or not min(found) > 0.0 or not max(found) <= 32.0 * min(found)):
+        raise InvalidValue("give each column one weight above 0, the largest at most 32 times the smallest.")
+    return found

@@ -43,7 +43,7 @@ def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
     """Deviation of the hidden part of the records' mean, clipped response units; 0 with reference
     data."""
     slope = prior.deviation / prior.before.deviation
-    hidden = design.common and design.law == "amount"  # answers are not clipped
+    hidden = design.common and prior.before.law == "amount"  # answers are not clipped
     return UNSEEN * design.spread * slope if hidden else 0.0
 
 

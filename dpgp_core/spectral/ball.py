@@ -31,8 +31,8 @@ _CELLS, _NODES, _STEPS = (
 
 @dataclass(frozen=True)
 class Ball:
-    """Vectors of `columns` responses, each in [-1, 1] and together at most `radius` long, response
-    units.
+    """Vectors of `columns` responses, each in [-1, 1] times its reach and together at most `radius`
+    long, response units.
 
     With `presence` a vector with `m` present columns is at most `radius sqrt(m/columns)` long, and
     the presence of each column is summed instead of the number of records. One column of radius 1
@@ -46,6 +46,11 @@ class Ball:
     columns: int = 1
     radius: float = 1.0
     presence: bool = False
+    # the largest response of each column, in (0, 1] and a multiple of 2^-10; () for 1 in all of them
+    reaches: tuple[float, ...] = ()
+    # the columns, from 0 and increasing, that are answers of yes and no: their response is always
+    # the reach or minus the reach, and only the amounts beside them are shortened
+    answers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if whole("columns", self.columns) > MOST_COLUMNS:
@@ -53,6 +58,32 @@ class Ball:
         positive("radius", self.radius)
         if self.radius > math.sqrt(self.columns):
             raise InvalidValue("no vector is longer than the root of the number of columns: use that radius.")
+        if len(self.reaches) not in (0, self.columns):
+            raise InvalidValue("every column needs its reach, or none has one.")
+        if any(not 0.0 < each <= 1.0 or (each * _ONE) % 1.0 for each in self.reaches):
+            raise InvalidValue("a reach is a multiple of 2^-10, above 0 and at most 1.")
+        if list(self.answers) != sorted(set(self.answers)) or not set(self.answers) <= set(
+            range(self.columns)
+        ):
+            raise InvalidValue("the columns of answers are numbered from 0, each once and in order.")
+        held = [self.whole_reach(column) ** 2 for column in self.answers]
+        if self.limit < sum(held) or (self.presence and self.columns * max(held, default=0) > self.limit):
+            raise InvalidValue("answers of this reach are longer than the radius: take a smaller reach.")
+        if self.amounts and self.limit == sum(held):
+            raise InvalidValue("answers of this reach leave nothing to the amounts: take a smaller reach.")
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """The columns that are no answers."""
+        return tuple(column for column in range(self.columns) if column not in self.answers)
+
+    def reach(self, column: int) -> float:
+        """The largest response of a column."""
+        return self.reaches[column] if self.reaches else 1.0
+
+    def whole_reach(self, column: int) -> int:
+        """The same in units of 2^-10."""
+        return int(self.reach(column) * _ONE)
 
     @property
     def parts(self) -> int:
@@ -62,7 +93,10 @@ class Ball:
     @property
     def said(self) -> str:
         """Clause on the ball for a design's description; "" for one column."""
-        return "" if self == ONE_COLUMN else f"; {self.columns} columns in a ball of radius {self.radius:.4g}"
+        if self == ONE_COLUMN:
+            return ""
+        yes = f", {len(self.answers)} of them answers of yes and no" if self.answers else ""
+        return f"; {self.columns} columns{yes} in a ball of radius {self.radius:.4g}"
 
     @property
     def limit(self) -> int:
@@ -74,11 +108,12 @@ class Ball:
         """Whole responses (n, columns) in units of 2^-10, and their presence; NaN marks a missing
         response.
 
-        Each column is clipped to [-1, 1] and rounded first, as one column alone is. A vector that
-        is too long is then scaled to the ball, rounding towards 0: `floor(sqrt(w^2 limit / sum
-        w^2))` in whole numbers, whose squares sum to at most the limit. Raises InvalidValue for
-        responses of another shape, or infinite ones, and NumericalFailure if a record is outside
-        the ball after the cut.
+        Each column is clipped to [-1, 1], multiplied by its reach and rounded first, as one column
+        alone is. A vector of amounts that is too long beside its answers is then scaled to the
+        ball, rounding towards 0: `floor(sqrt(w^2 limit / sum w^2))` in whole numbers, whose squares
+        sum to at most the limit. Raises InvalidValue for responses of another shape, infinite ones,
+        and answers other than -1 and 1, and NumericalFailure if a record is outside the ball after
+        the cut.
         """
         if responses.ndim != 2 or responses.shape[1] != self.columns:
             raise InvalidValue(f"every record needs {self.columns} responses, NaN where there is none.")
@@ -86,18 +121,13 @@ class Ball:
         if np.any(np.isinf(responses)):
             raise InvalidValue("responses must be finite, or NaN where there is none.")
         clipped = np.where(present, np.clip(responses, -1.0, 1.0), 0.0)
-        integers = np.rint(clipped * _ONE).astype(np.int64)
-        square = np.square(integers).sum(axis=1)
-        limits = self._limits(present)
-        long = square > limits
-        # At most 2^20 times 20 2^20 in size: below 2^53, so doubles hold it and its root is known
-        # to a unit.
-        scaled = np.square(integers[long]) * limits[long, None] // square[long, None]
-        root = np.sqrt(scaled.astype(np.float64)).astype(np.int64)
-        # The root of the double may be off by one; exact comparison of integers makes it the floor.
-        root -= np.square(root) > scaled
-        root += np.square(root + 1) <= scaled
-        integers[long] = np.sign(integers[long]) * root
+        if np.any(np.abs(clipped[:, list(self.answers)]) != present[:, list(self.answers)]):
+            raise InvalidValue("answers of yes and no must be 1 and -1, or NaN where there is none.")
+        reach = np.array([self.whole_reach(column) for column in range(self.columns)])
+        integers = np.rint(clipped * reach).astype(np.int64)
+        limits, amounts = self._limits(present), list(self.amounts)
+        left = limits - np.square(integers[:, list(self.answers)]).sum(axis=1)
+        integers[:, amounts] = _shortened(integers[:, amounts], left)
         if np.any(np.square(integers).sum(axis=1) > limits):
             raise NumericalFailure("a record left the ball: nothing was released.")
         return integers, present
@@ -108,16 +138,20 @@ class Ball:
             return np.full(len(present), self.limit, dtype=np.int64)
         return np.asarray(self.limit * present.sum(axis=1) // self.columns, dtype=np.int64)
 
-    def moments(self, value: Floats, scatter: float, mean: float, deviation: float) -> tuple[Floats, Floats]:
-        """First and second moment of a cut response, for field values of any shape, response units.
+    def moments(
+        self, value: Floats, scatter: float, mean: float, deviation: float, column: int | None = None
+    ) -> tuple[Floats, Floats]:
+        """First and second moment of a cut response of a column of amounts, for field values of any
+        shape, in units of its reach; the first such column unless another is named.
 
-        A record scatters normally around its field with deviation `scatter`; its other columns have
+        A record scatters normally around its field with deviation `scatter`; its other amounts have
         the law `N(mean, deviation^2 + scatter^2)`, independent of this one.
         """
         # This belief shapes the reading only: the price follows from the cut, whatever the columns
         # are.
         total = float(np.hypot(deviation, scatter))
-        steps, first, second = _cut_response(self, float(f"{mean:.12g}"), float(f"{total:.12g}"))
+        own = next(iter(self.amounts), 0) if column is None else column  # answers alone: no amount is read
+        steps, first, second = _cut_response(self, own, float(f"{mean:.12g}"), float(f"{total:.12g}"))
         size, weight = _normal_nodes()
         at = np.asarray(value, dtype=np.float64)[..., None] + scatter * size
         near = np.abs(at)
@@ -135,32 +169,57 @@ def _normal_nodes() -> tuple[Floats, Floats]:
     return points, weight / weight.sum()
 
 
+def _shortened(integers: Ints, limits: Ints) -> Ints:
+    """Whole vectors (n, c) that are at most the roots of `limits` (n,) long, rounded towards 0."""
+    square = np.square(integers).sum(axis=1)
+    long = square > limits
+    # At most 2^20 times 20 2^20 in size: below 2^53, so doubles hold it and its root is known to a
+    # unit.
+    scaled = np.square(integers[long]) * limits[long, None] // square[long, None]
+    root = np.sqrt(scaled.astype(np.float64)).astype(np.int64)
+    # The root of the double may be off by one; exact comparison of integers makes it the floor.
+    root -= np.square(root) > scaled
+    root += np.square(root + 1) <= scaled
+    integers[long] = np.sign(integers[long]) * root
+    return integers
+
+
 @lru_cache(maxsize=64)
-def _cut_response(ball: Ball, mean: float, deviation: float) -> tuple[Floats, Floats, Floats]:
-    """Responses (S,) from 0 to 1, and first and second moment of each after the cut to the ball."""
+def _cut_response(ball: Ball, own: int, mean: float, deviation: float) -> tuple[Floats, Floats, Floats]:
+    """Responses (S,) of a column from 0 to 1 reach, and first and second moment of each after the
+    cut to the ball."""
     steps = np.linspace(0.0, 1.0, _STEPS + 1)
-    square, weight = _others(ball.columns - 1, mean, deviation)
-    # Cutting scales the whole vector by radius over its length, if that is below 1.
-    length = np.sqrt(np.square(steps)[:, None] + square)
-    share = np.minimum(1.0, ball.radius / np.maximum(length, 1e-12))
+    reach = ball.reach(own)
+    others = tuple(ball.reach(each) for each in ball.amounts if each != own)
+    square, weight = _others(others, mean, deviation)
+    held = sum(ball.reach(each) ** 2 for each in ball.answers)
+    radius = ball.radius if not held else math.sqrt(max(ball.radius**2 - held, 0.0))
+    # Cutting scales all amounts by the radius that is theirs over their length, if that is below 1.
+    length = np.sqrt(np.square(reach * steps)[:, None] + square)
+    share = np.minimum(1.0, radius / np.maximum(length, 1e-12))
     return steps, steps * (share @ weight), np.square(steps) * (np.square(share) @ weight)
 
 
-def _others(count: int, mean: float, deviation: float) -> tuple[Floats, Floats]:
-    """Squared lengths (J,) of `count` clipped normal responses, and their probabilities."""
-    if count == 0:
+def _others(reaches: tuple[float, ...], mean: float, deviation: float) -> tuple[Floats, Floats]:
+    """Squared lengths (J,) of clipped normal responses of these reaches, and their probabilities."""
+    if not reaches:
         return np.zeros(1), np.ones(1)
     edges = np.sqrt(np.linspace(0.0, 1.0, _CELLS + 1))
-    inside = ndtr((edges - mean) / deviation) - ndtr((-edges - mean) / deviation)
-    # The law of one square on a grid; the last entry is the point mass of clipped responses at 1.
-    # Squares of independent responses add, so their law is a convolution power.
-    square_law = np.diff(inside, append=1.0)
-    total = np.ones(1)
-    for _ in range(count):
-        total = np.convolve(total, square_law)
+    # Squares of independent responses add, so their law is a convolution.
+    total, clipped = np.ones(1), 0.0
+    for reach in reaches:
+        near = np.minimum(edges / reach, 1.0)
+        inside = ndtr((near - mean) / deviation) - ndtr((-near - mean) / deviation)
+        # The law of one square on a grid. Clipped responses are a point mass at their reach, in the last
+        # entry or in the last cell that is within reach.
+        last = min(_CELLS, int(reach**2 * _CELLS))
+        law = np.diff(inside, append=inside[-1])
+        law[last] += 1.0 - inside[-1]
+        total = np.convolve(total, law)
+        clipped += 1.0 - inside[-1] if last == _CELLS else 0.0
     # The mean square of a response that is not clipped is the middle of its cell: half a cell for
     # each.
-    middle = (np.arange(total.size) + 0.5 * count * (1.0 - square_law[-1])) / _CELLS
+    middle = (np.arange(total.size) + 0.5 * (len(reaches) - clipped)) / _CELLS
     group = np.minimum((np.cumsum(total) - 0.5 * total) * _NODES, _NODES - 1).astype(np.int64)
     weight = np.bincount(group, total, _NODES)
     positive = weight > 0

@@ -4,7 +4,7 @@ relations."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dpgp_core._checks import positive
@@ -38,6 +38,7 @@ class SpectralNoise:
     sums: float
     counts: float | None
     ball: Ball = ONE_COLUMN
+    unit: float = 1.0  # response that counts as 1 in these sums: the reach of a column read by itself
 
     def __post_init__(self) -> None:
         positive("the noise of the sums", self.sums)
@@ -45,15 +46,25 @@ class SpectralNoise:
             positive("the noise of the counts", self.counts)
             # The proofs of Theorems C and D need b <= a, or B <= A (docs/spectral-statistics.md,
             # section 2).
-            if self.counts < self.sums / self.ball.radius * math.sqrt(self.ball.parts):
+            if self.counts < self.whole / self.ball.radius * math.sqrt(self.ball.parts):
                 raise InvalidValue("counts need at least the noise of the sums: their weight is at most 1.")
+
+    @property
+    def whole(self) -> float:
+        """Noise of the sums of whole responses, in response units."""
+        return self.sums * self.unit
+
+    def of_layer(self, column: int) -> SpectralNoise:
+        """The same for the sums of one column in units of its reach."""
+        unit = self.ball.reach(column)
+        return self if unit == 1.0 else replace(self, sums=self.sums / unit, unit=unit)
 
     @property
     def weight(self) -> float:
         """Weight w of the counts, in [0, 1]: `sums/counts` for one column."""
         if self.counts is None:
             return 0.0
-        return self.sums / self.ball.radius / self.counts * math.sqrt(self.ball.parts)
+        return self.whole / self.ball.radius / self.counts * math.sqrt(self.ball.parts)
 
     @property
     def powers(self) -> tuple[float, float]:
@@ -62,7 +73,7 @@ class SpectralNoise:
         # In the ball of radius R the longest vector has sum v_j^2/s^2 = R^2/s^2. With presence a
         # complete record adds to `parts` vectors of counts, whose noise is larger by sqrt(parts)
         # (Corollary 5).
-        a = self.ball.radius**2 / self.sums**2
+        a = self.ball.radius**2 / self.whole**2
         return a, 0.0 if self.counts is None else self.ball.parts / self.counts**2
 
 

@@ -3,7 +3,7 @@ levels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -141,9 +141,8 @@ class PublicPrior:
     ridge: float  # r > 0: a record scatters around its cell's value with standard deviation r lambda
     # kind of response: the clipped value, its sign, or 1 if the field is the log rate of records
     law: Law = "amount"
-    ball: Ball = (
-        ONE_COLUMN  # ball to which the vector of a record's responses is cut; all columns have one law
-    )
+    ball: Ball = ONE_COLUMN  # ball to which the vector of a record's responses is cut
+    column: int | None = None  # the column of amounts that is read, in units of its reach; None: the first
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.mean):
@@ -167,7 +166,7 @@ class PublicPrior:
         # The mean of exp(u) is exp(mean + deviation^2/2): a log rate of mean -deviation^2/2 has
         # mean rate 1 only if its mean grows with the square of the factor.
         mean = self.mean * factor**2 if self.counted else self.mean
-        return PublicPrior(mean, factor * self.deviation, self.ridge / factor, self.law, self.ball)
+        return replace(self, mean=mean, deviation=factor * self.deviation, ridge=self.ridge / factor)
 
     def moments(self, value: Floats) -> tuple[Floats, Floats]:
         """First and second moment of a response at field values of any shape.
@@ -181,7 +180,7 @@ class PublicPrior:
         if self.law == "yes-no":
             return 2.0 * ndtr(np.asarray(value) / self.scatter) - 1.0, np.ones(np.shape(value))
         if self.ball != ONE_COLUMN:
-            return self.ball.moments(value, self.scatter, self.mean, self.deviation)
+            return self.ball.moments(value, self.scatter, self.mean, self.deviation, self.column)
         return clipped_moments(value, self.scatter)
 
 

@@ -145,6 +145,11 @@ class SpectralSums:
         counts = self.counts if self.counts is None or self.counts.ndim == 1 else self.counts[column]
         return SpectralSums(self.sums[column], counts, self.noise)
 
+    def in_reach(self, column: int) -> SpectralSums:
+        """The sums of such a layer in units of the column's reach, as it is read."""
+        noise = self.noise.of_layer(column)
+        return self if noise is self.noise else SpectralSums(self.sums / noise.unit, self.counts, noise)
+
     def __post_init__(self) -> None:
         if self.sums.ndim not in (1, 2) or self.sums.size == 0 or not np.all(np.isfinite(self.sums)):
             raise InvalidValue("released sums must be a finite vector for each column.")

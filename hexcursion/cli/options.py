@@ -16,8 +16,8 @@ from hexcursion.cli.profile import fill_from_profile, filter_pairs
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import propose_resolution
 from hexcursion.releasing.allowed_paths import reach_of_file
-from hexcursion.settings import field
-from hexcursion.settings.atlas import OWN, AtlasChoices, AtlasSettings, Settings, any_settings
+from hexcursion.settings import atlas, field
+from hexcursion.settings.atlas import AtlasChoices, AtlasSettings, ColumnChoices, Settings, any_settings
 from hexcursion.settings.catalogue import (
     catalogue,
     default_words,
@@ -45,9 +45,13 @@ TYPED = frozenset({
 })  # fmt: skip
 """Options that people type: `--help` lists them in short, `--help-all` every option in full."""
 ALL = "--help-all"
-BY_COLUMN = frozenset({"data.value", *OWN})
+BY_COLUMN = frozenset({"data.value", *atlas.BY_COLUMN})
 """Options that take a column's own value, as COLUMN=VALUE, where several columns are released
 together."""
+
+
+OF_ATLASES = fields_of(AtlasChoices) | fields_of(ColumnChoices)
+"""Settings of several columns."""
 
 
 class _HelpAll(argparse.Action):
@@ -113,13 +117,9 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         text = help_words(item) + (f" Default: {default}." if default else "")
         text = argparse.SUPPRESS if is_copy(item) else text.replace("%", "%%")
         groups[group_of(item)].add_argument(*flags, dest=item.name, default=None, help=text, **more)
-    for item in fields_of(AtlasChoices).values():
-        switch = item.kind == "switch"
-        kind: dict[str, Any] = (
-            {"action": argparse.BooleanOptionalAction} if switch else {"metavar": value_words(item)}
-        )
+    for item in OF_ATLASES.values():
         groups[item.group].add_argument(
-            f"--{item.key}", dest=item.key, default=None, help=help_words(item), **kind
+            f"--{item.key}", dest=item.key, default=None, help=help_words(item), **_form_of(item)
         )
     _add_further_options(groups)
 
@@ -248,7 +248,7 @@ def _values(options: argparse.Namespace) -> dict[str, Any]:
         for name in ("region", "features", "feature_column"):
             values.pop(name, None)
     several = len(given.get("data.value", ())) > 1 or isinstance(values.get("columns"), dict)
-    for name, item in (catalogue() | fields_of(AtlasChoices)).items():
+    for name, item in (catalogue() | OF_ATLASES).items():
         if name in BY_COLUMN and name in given:
             _put(values, name, _by_column(item, given[name], several=several))
         elif name in given:

@@ -67,8 +67,8 @@ class Keywords(TableKeywords, total=False):
     reference: DataFrame | str | Path | Released | Mapping[str, Any] | None
     value_name: ByColumn[str]
     value_unit: ByColumn[str]
-    values: Values
-    yes_above: float | None
+    values: ByColumn[Values]
+    yes_above: ByColumn[float | None]
     population_file: str | None
     population_column: str
     record_word: str
@@ -140,4 +140,5 @@ class Keywords(TableKeywords, total=False):
     columns: Mapping[str, Mapping[str, Any]]
     gaps: bool
     reading: Columns
+    weight: ByColumn[float]
     derived: Sequence[Sequence[str | float]]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from data_loaders import DataError, LoadReport, Observations
 from data_loaders.observations import COLUMNS
 from data_loaders.repeats import clashes_dropped
+from dpgp_core.errors import CoreError
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.load import Compared, choose_response, load_project, load_source, with_reference
-from hexcursion.project.model import HeldTable, Loaded, Project
+from hexcursion.project.model import HeldTable, Loaded, Project, answers_of, refuse_long_words
 from hexcursion.project.records import PlacedObservations, located
 from hexcursion.project.simulated import stand_in
 from hexcursion.settings.atlas import AtlasSettings
@@ -62,7 +63,8 @@ def load_atlas(
     be released with the others.
     """
     for name, layer in zip(settings.names, settings.layers, strict=True):
-        if layer.reference is None and (layer.centre is None or layer.clip is None):
+        scaled = layer.centre is not None and layer.clip is not None
+        if layer.reference is None and layer.values == "amount" and not scaled:
             raise WorkflowError(
                 f"The column {name!r} lacks its public centre or clip bound: set `centre` and `clip` for it, "
                 f"as in --centre {name}=10 --clip {name}=5, or name a published `reference`."
@@ -86,8 +88,9 @@ def load_atlas(
     inside = cell >= 0
     if not inside.any():
         raise WorkflowError("All records lie outside the domain: check the area and the coordinate system.")
-    for name, column in zip(settings.names, value.T, strict=True):
+    for name, layer, column in zip(settings.names, settings.layers, value.T, strict=True):
         refuse_numbering(name, column)
+        _answer(name, layer, column)
         refuse_idle(name, column[inside])
     if not settings.choices.gaps:
         _refuse_gaps(settings, value[inside])
@@ -100,6 +103,18 @@ def load_atlas(
         made = replace(private, placed=placed)
         projects.append(_project_of(base, layer, made, _compared(base, layer, part, made, tables or {})))
     return AtlasProject(settings, tuple(projects), cell[inside], value[inside])
+
+
+def _answer(name: str, settings: ReleaseSettings, column: Floats) -> None:
+    """Put 100 for yes and 0 for no into a column (n,) of answers. Raise `WorkflowError` for other values."""
+    answers, there = answers_of(settings), ~np.isnan(column)
+    if answers is None:
+        return
+    refuse_long_words(settings, answers)
+    try:
+        column[there] = answers.of(column[there])
+    except CoreError as error:
+        raise WorkflowError(f"The column {name!r}: {error}") from error
 
 
 def _report(

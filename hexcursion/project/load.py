@@ -22,7 +22,7 @@ from geo.context.own_layers import OwnLayer, own_layer
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.area import build_domain, document_of, layer_name, load_layers, refuse_private_layers
 from hexcursion.project.copies import refuse_overlap
-from hexcursion.project.model import HeldTable, Loaded, Project, answers_of
+from hexcursion.project.model import HeldTable, Loaded, Project, answers_of, refuse_long_words
 from hexcursion.project.public_numbers import (
     BaselineField,
     Covariates,
@@ -104,7 +104,6 @@ def choose_response(settings: ReleaseSettings, reference: PlacedObservations | N
 
 
 PADDING_RINGS = 4
-LONGEST_YES = 80  # characters of the words for a yes and for a record, both in the legend of a map
 
 # The loader's note on a table in memory, which has neither delimiter nor encoding
 _WRITTEN = re.compile(r"^Read with delimiter comma, (.*), encoding utf-8(?:, line breaks within quotes)?\.$")
@@ -286,8 +285,7 @@ def _as_responses(settings: ReleaseSettings, private: Loaded, exposure: Exposure
     answers = answers_of(settings)
     if answers is None:
         return private
-    if len(answers.yes) + len(settings.unit_word) > LONGEST_YES:
-        raise WorkflowError("The map names what a yes is: take a shorter `value_name` or `record_word`.")
+    refuse_long_words(settings, answers)
     return replace(private, placed=_answered(private.placed, answers, "Private"))
 
 

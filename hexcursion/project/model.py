@@ -53,6 +53,15 @@ def answers_of(settings: ReleaseSettings) -> Answers | None:
     return Answers(f"{value} above {quantity(limit, settings.value_unit)}", limit)
 
 
+LONGEST_YES = 80  # characters of the words for a yes and for a record, both in the legend of a map
+
+
+def refuse_long_words(settings: ReleaseSettings, answers: Answers) -> None:
+    """Raise `WorkflowError` for words of a yes and a record that are too long for the legend of a map."""
+    if len(answers.yes) + len(settings.unit_word) > LONGEST_YES:
+        raise WorkflowError("The map names what a yes is: take a shorter `value_name` or `record_word`.")
+
+
 @dataclass(frozen=True)
 class Loaded:
     """One source after loading and placing."""

@@ -19,6 +19,7 @@ from hexcursion.project.atlas import AtlasProject
 from hexcursion.search.choice import Choice, stated
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import Tuned, tune
+from hexcursion.words import listed
 
 NOISE_BESIDE_ONE = {1: 1.0, 2: 1.25, 4: 1.6, 7: 2.0, 10: 2.4}
 """How many times the noise of one column alone each of k columns has in a ball, as measured
@@ -33,7 +34,8 @@ class AtlasChoice:
     facts: PublicFacts
     layers: tuple[Choice, ...]
     tuned: tuple[Tuned, ...]  # the simulated worlds behind each
-    alone: float  # epsilon at which one column alone is expected to agree about as well as one of these
+    # epsilon at which each column alone is expected to agree about as well as it does here
+    alone: tuple[float, ...]
 
 
 def noise_beside_one(columns: int) -> float:
@@ -50,6 +52,25 @@ def noise_beside_one(columns: int) -> float:
     return float(np.interp(columns, known, list(NOISE_BESIDE_ONE.values())))
 
 
+def noise_of_column(design: AtlasDesign, column: int) -> float:
+    """How many times the noise of one column alone a column, from 0, has.
+
+    It is the longest vector over what the column keeps of it: amounts as much as measured, answers all.
+
+    Examples
+    --------
+    >>> [round(noise_of_column(atlas_design(1.0, 2, 500, answers=(1,)), column), 2) for column in (0, 1)]
+    [1.41, 1.41]
+    """
+    ball = design.ball
+    if column in ball.answers:
+        return ball.radius / ball.reach(column)
+    squares = [ball.reach(each) ** 2 for each in ball.amounts]
+    left = ball.radius**2 - sum(ball.reach(each) ** 2 for each in ball.answers)
+    usual = math.sqrt(sum(squares) / len(squares))
+    return noise_beside_one(len(squares)) * ball.radius / math.sqrt(left) * usual / ball.reach(column)
+
+
 def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasChoice:
     """Choose the design for all columns, and judge the map of each in simulated worlds.
 
@@ -59,17 +80,27 @@ def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasCh
     """
     tell = report or (lambda fraction, text: None)
     settings, first = project.settings, project.first
-    count, facts = len(project.layers), public_facts(first)
+    count, facts = len(project.layers), replace(public_facts(first), law="amount")
     budget = Budget(first.settings.epsilon, first.delta)
     try:
         drift = first.settings.weighs_drift
-        shape = atlas_design(first.lattice.spacing, count, facts.n, settings.choices.gaps, drift)
+        shape = atlas_design(
+            first.lattice.spacing,
+            count,
+            facts.n,
+            settings.choices.gaps,
+            drift,
+            settings.answers,
+            settings.weights,
+        )
         design = calibrated(replace(shape, reading=settings.reading), facts, budget)
     except CoreError as error:
         raise WorkflowError(str(error)) from error
     if first.settings.cutoff is not None:
         design = replace(design, cutoff=first.settings.cutoff, cutoff_from="design")
-    alone = gaussian_epsilon(budget.mu / noise_beside_one(count), first.delta)
+    alone = tuple(
+        gaussian_epsilon(budget.mu / noise_of_column(design, column), first.delta) for column in range(count)
+    )
     choices, tuned = [], []
     for number, layer in enumerate(project.layers):
 
@@ -78,8 +109,8 @@ def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasCh
 
         # About its published map a column is cut at that map's own bound: the ball is of equal deviations.
         own = {"clip": None} if drift else {}
-        asked = replace(layer, settings=layer.settings.with_changes(epsilon=alone, **own))
-        found = tune(asked, part, beside=(), facts=facts)
+        asked = replace(layer, settings=layer.settings.with_changes(epsilon=alone[number], **own))
+        found = tune(asked, part, beside=(), facts=replace(facts, law=design.law_of(number)))
         choice = replace(found.choice, design=design)
         choices.append(stated(layer, choice))
         tuned.append(found)
@@ -88,9 +119,12 @@ def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasCh
 
 def foretold_words(choice: AtlasChoice, names: tuple[str, ...]) -> tuple[str, ...]:
     """What each map is expected to show, a sentence for each, after one on how that is known."""
+    alone = [significant(each, 3) for each in choice.alone]
+    alike = len(set(alone)) == 1
+    at = f"at epsilon {alone[0]}" if alike else f"at epsilon {listed(alone)} in turn"
     lines = [
-        f"Each of {len(names)} maps is expected to show about what its column alone would at epsilon "
-        f"{significant(choice.alone, 3)}: a rule, measured for unrelated columns."
+        f"Each of {len(names)} maps is expected to show about what its column alone would {at}: a rule, "
+        "measured for unrelated columns."
     ]
     for name, layer in zip(names, choice.layers, strict=True):
         found = layer.expected

@@ -63,7 +63,8 @@ class Choice:
 
         0 for counted records and for answers: neither are cut, so that none is out of reach.
         """
-        if isinstance(self.design, SpectralStatisticsDesign) and self.design.law != "amount":
+        counted = isinstance(self.design, SpectralStatisticsDesign) and self.design.law != "amount"
+        if counted or self.response.transform == "probit":
             return 0.0
         level = float(self.response.forward(threshold))
         return level if self.public_map is None else level - self.public_map.mean

@@ -21,17 +21,23 @@ from hexcursion.settings.model import (
     settings_to_toml,
 )
 
-OWN = ("threshold", "direction", "transform", "centre", "clip", "value_name", "value_unit")
-"""Settings that each column of an atlas may have for itself; all others hold for all columns."""
+OWN = (
+    "threshold", "direction", "transform", "centre", "clip", "value_name", "value_unit", "values",
+    "yes_above",
+)  # fmt: skip
+"""Settings that each column of an atlas may have for itself; all others hold for all columns but a weight."""
+
+SCALE = ("transform", "centre", "clip")
+"""Of them those that answers of yes and no do without."""
 
 NOT_READ = (
     "prior_mean", "public_counts", "limits", "change", "pilot", "pilot_by",
     "shared_design", "lengthscale", "ridge", "owner", "records_per_owner", "owner_once_per_hexagon",
-    "covariates", "covariate_columns", "yes_above", "population_file", "population_column", "looked",
+    "covariates", "covariate_columns", "population_file", "population_column", "looked",
 )  # fmt: skip
 """Settings of one column that an atlas does not read."""
 
-MUST_BE = {"values": "amount", "unit": "point", "looks": 1}
+MUST_BE = {"unit": "point", "looks": 1}
 """Settings that an atlas takes with this value alone."""
 
 MECHANISM = AtlasDesign.mechanism
@@ -49,9 +55,21 @@ class AtlasChoices(Checked):
     )] = False
     reading: Annotated[Columns, Setting(
         "Several columns: each is read by itself or beside all others, whichever the released sums make "
-        "likelier, or each by itself whatever they say. Columns with gaps, a reference or derived layers are "
-        "read apart.", "design",
+        "likelier, or each by itself whatever they say. Columns with gaps, a reference, derived layers, "
+        "answers or weights are read apart.", "design",
     )] = "likelier"
+    # fmt: on
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnChoices(Checked):
+    """What is chosen for one column of an atlas, and nothing where it is released alone."""
+
+    # fmt: off
+    weight: Annotated[float, Setting(
+        "Several columns: priority of one, a public number. Twice the weight is half the noise, and more for "
+        "the others.", "design", minimum=1.0, maximum=10.0,
+    )] = 1.0
     # fmt: on
 
 
@@ -64,6 +82,7 @@ class AtlasSettings:
     title: str = ""  # of the whole
     equal_rows: Literal["once", "each"] = "once"  # whether rows equal in all columns count once
     derived: tuple[Derived, ...] = ()  # layers that follow from others, published with them at no cost
+    weights: tuple[float, ...] = ()  # priorities of the columns, in their order; () where all are alike
 
     @property
     def first(self) -> ReleaseSettings:
@@ -80,10 +99,13 @@ class AtlasSettings:
     @property
     def own(self) -> dict[str, dict[str, Any]]:
         """What each column has for itself, by its name, as `OWN` calls it; open settings are left out."""
-        return {
-            name: {key: value for key in OWN if (value := getattr(layer, key)) is not None}
-            for name, layer in zip(self.names, self.layers, strict=True)
-        }
+        made: dict[str, dict[str, Any]] = {}
+        for number, (name, layer) in enumerate(zip(self.names, self.layers, strict=True)):
+            said = {key: value for key in OWN if (value := getattr(layer, key)) is not None}
+            if layer.values == "amount":
+                del said["values"]
+            made[name] = said | ({"weight": self.weights[number]} if self.weights else {})
+        return made
 
     @property
     def ledger(self) -> str | None:
@@ -96,11 +118,17 @@ class AtlasSettings:
         return tuple(str(layer.data.value) for layer in self.layers)
 
     @property
+    def answers(self) -> tuple[int, ...]:
+        """The columns, from 0, that are answers of yes and no."""
+        return tuple(number for number, layer in enumerate(self.layers) if layer.values == "yes-no")
+
+    @property
     def reading(self) -> Columns:
-        """How the columns are read: apart where values may be missing, layers follow from others, or each
-        starts from its published map."""
-        alone = self.choices.gaps or self.derived or self.first.reference is not None
-        return "apart" if alone else self.choices.reading
+        """How the columns are read: apart where values may be missing, layers follow from others, each starts
+        from its published map, or not all are amounts of one weight."""
+        alone = self.derived or self.answers or self.weights
+        apart = self.choices.gaps or self.first.reference is not None or bool(alone)
+        return "apart" if apart else self.choices.reading
 
     @property
     def accept_low_agreement(self) -> bool:
@@ -130,20 +158,61 @@ def any_settings(raw: Mapping[str, Any]) -> Settings:
     choices = AtlasChoices(**{key: values.pop(key) for key in _CHOICES if values.get(key) is not None})
     _check_columns(columns)
     derived = _derived(values.pop("derived", None) or (), columns)
+    own = {
+        name: {key: value for key, value in each.items() if key != "weight"} for name, each in columns.items()
+    }
     if len(columns) == 1:
-        ((name, own),) = columns.items()
-        return settings_from_mapping({**values, **own, "data": {**_data(values), "value": name}})
+        ((name, one),) = own.items()
+        return settings_from_mapping({**values, **one, "data": {**_data(values), "value": name}})
     _refuse_not_read(values)
     values = _with_reference(values, tuple(columns))
     title = values.pop("title", None) or ""
     data = _data(values)
     equal: Literal["once", "each"] = "each" if data.get("equal_rows") == "each" else "once"
     layers = tuple(
-        settings_from_mapping({**values, **own, "data": {**data, "value": name, "equal_rows": "each"}})
-        for name, own in columns.items()
+        _layer(values, each, {**data, "value": name, "equal_rows": "each"}) for name, each in own.items()
     )
-    layers = tuple(layer.with_changes(mechanisms=(MECHANISM,)) for layer in layers)
-    return AtlasSettings(layers, choices, fields_of(ReleaseSettings)["title"].check(title), equal, derived)
+    weights = _weights(columns)
+    _refuse_layers(layers, weights, choices)
+    made = fields_of(ReleaseSettings)["title"].check(title)
+    return AtlasSettings(layers, choices, made, equal, derived, weights)
+
+
+def _layer(values: Mapping[str, Any], own: Mapping[str, Any], data: dict[str, Any]) -> ReleaseSettings:
+    """The settings of one column; what all columns say of their scale is said of amounts alone. Raise
+    `WorkflowError` for counted records."""
+    said = {**values, **own}
+    if said.get("values") == "count":
+        raise WorkflowError(
+            "An atlas has amounts and answers, and its records are counted at no cost: leave `values` = "
+            "'count' out, or release counted records alone."
+        )
+    if said.get("values") == "yes-no":
+        said = {key: value for key, value in said.items() if key not in SCALE or key in own}
+    elif "yes_above" not in own:
+        said.pop("yes_above", None)
+    return settings_from_mapping({**said, "data": data}).with_changes(mechanisms=(MECHANISM,))
+
+
+def _weights(columns: Mapping[str, Mapping[str, Any]]) -> tuple[float, ...]:
+    """The priorities of the columns; () where all are alike."""
+    item = fields_of(ColumnChoices)["weight"]
+    found = tuple(float(item.check(own.get("weight", 1.0))) for own in columns.values())
+    return found if len(set(found)) > 1 else ()
+
+
+def _refuse_layers(
+    layers: Sequence[ReleaseSettings], weights: Sequence[float], choices: AtlasChoices
+) -> None:
+    """Refuse columns that cannot be released together yet."""
+    kinds = {layer.values for layer in layers}
+    if layers[0].reference is not None and ("yes-no" in kinds or weights):
+        raise WorkflowError(
+            "Answers and weighted columns of an atlas start from no published table yet: leave `reference` "
+            "out, or release them alone."
+        )
+    if weights and choices.gaps and "yes-no" in kinds:
+        raise WorkflowError("Answers beside gaps have the weight of all: leave `weight` out, or the answers.")
 
 
 def several(
@@ -195,7 +264,9 @@ def _said(settings: ReleaseSettings | SourceSettings) -> dict[str, Any]:
 
 
 _CHOICES = tuple(item.name for item in fields(AtlasChoices))
-ONLY = (*_CHOICES, "derived")
+BY_COLUMN = (*OWN, *(item.name for item in fields(ColumnChoices)))
+"""Settings that each column of an atlas may have for itself."""
+ONLY = (*_CHOICES, "derived", "weight")
 """Settings that say nothing of one column."""
 
 
@@ -219,7 +290,7 @@ def _gathered(values: dict[str, Any]) -> dict[str, Any]:
     """Settings whose lists of columns and tables by column have become the one table `columns`."""
     data = values.get("data")
     named = data.get("value") if isinstance(data, Mapping) else None
-    by_column = {key: values[key] for key in OWN if isinstance(values.get(key), Mapping)}
+    by_column = {key: values[key] for key in BY_COLUMN if isinstance(values.get(key), Mapping)}
     listed = list(named) if isinstance(named, list | tuple) else []
     kept = values.get("columns")
     if not listed and not by_column:
@@ -294,10 +365,10 @@ def _check_columns(columns: Any) -> None:
             "each needs more noise than the one before."
         )
     for name, own in columns.items():
-        if strange := [key for key in own if key not in OWN]:
+        if strange := [key for key in own if key not in BY_COLUMN]:
             raise WorkflowError(
                 f"The column {name!r} has no setting {strange[0]!r} of its own: a column may have "
-                f"{', '.join(OWN)}."
+                f"{', '.join(BY_COLUMN)}."
             )
         if own.get("threshold") is None:
             raise WorkflowError(

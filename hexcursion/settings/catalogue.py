@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from hexcursion.settings.atlas import OWN, AtlasChoices
+from hexcursion.settings.atlas import BY_COLUMN, AtlasChoices, ColumnChoices
 from hexcursion.settings.data_settings import OF_ITS_OWN
 from hexcursion.settings.field import QUOTED, Field, fields_of
 from hexcursion.settings.model import TABLES, ReleaseSettings
@@ -128,7 +128,7 @@ COLUMNS = f"""## Several columns (an atlas)
 
 Several columns of the same records are released together with a table `[columns.NAME]` for each in a
 settings file, with `--value NAME NAME ...` on the command line, and with a list as `value` in Python. Each
-column may set {", ".join(f"`{name}`" for name in OWN)}:
+column may set {", ".join(f"`{name}`" for name in BY_COLUMN)}:
 `--threshold pb=150 zn=500`, `threshold={{"pb": 150, "zn": 500}}`. All other
 settings hold for all columns; those that an atlas does not read are refused.
 
@@ -139,7 +139,7 @@ settings hold for all columns; those that an atlas does not read are refused.
 def _columns_page() -> list[str]:
     """Return the section on the settings of several columns."""
     rows = []
-    for item in fields_of(AtlasChoices).values():
+    for item in (fields_of(AtlasChoices) | fields_of(ColumnChoices)).values():
         cells = (f"`{item.key}`", f"`--{item.key}`", item.must_be, _written(item.default), item.help)
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     rows.append(

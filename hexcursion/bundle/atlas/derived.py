@@ -84,6 +84,8 @@ def _below(layer: Bundle, value: Floats) -> Floats:
         level = np.where(there, layer.response.forward(np.where(there, value, 1.0)), -np.inf)
     else:
         level = layer.response.forward(value)
+        if layer.response.transform == "probit":  # whose forward knows no share beyond .13 and 99.87 %
+            level = np.where(value <= 0.0, -np.inf, np.where(value >= 100.0, np.inf, level))
     return np.asarray(ndtr((level - mean[:, None]) / np.maximum(sd[:, None], 1e-12)))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
+from dpgp_core.atlas.design import AtlasDesign
 from hexcursion.bundle import layout
 from hexcursion.bundle.statement.designs import (
     ATLAS,
@@ -31,6 +32,7 @@ _EARLIER = frozenset(
         "89d82b22ef804ac664e45ea3498f45c716cba3ff1d01effac3c9e5d2e6911279",
         "4635d5c43793897ea9fd5f15edb60731e06f89ac87e422b6141ca67f093acd67",
         "2fd41550186387783a17dd95fa633c3b2803ea534cc9b6cac308045f0be4d8fa",
+        "e250a3649abb2e67132c897c072d9169f14852fb110052680b97170e0c75844c",
     }
 )
 OWN = ("subject", "response", "expected", "told", "evaluation", "products")
@@ -154,8 +156,9 @@ def check_atlas_statement(
     earlier version, whose words are said in today's.
     """
     refuse_misfit(whole, _validator())
-    names = layer_names(whole)
-    if design_from(whole["design"]).columns != len(names):  # type: ignore[attr-defined]
+    names, design = layer_names(whole), design_from(whole["design"])
+    assert isinstance(design, AtlasDesign)
+    if design.columns != len(names):
         raise BundleError(
             f"The privacy statement lists {len(names)} layers, and its design has "
             f"{whole['design']['columns']} columns: one was left out or added."
@@ -168,6 +171,9 @@ def check_atlas_statement(
         raise BundleError("The privacy statement's words about all maps together do not follow from it.")
     if OF_SUMS in whole["sums"]:
         raise BundleError("The privacy statement contradicts itself about what its layers start from.")
+    for number, layer in enumerate(whole["layers"]):
+        if ("answers" in layer["subject"]) != (number in design.answers):
+            raise BundleError(f"Statement and design disagree about answers: {layer['name'][:60]!r}.")
     layers = tuple(check_statement(unfold(whole, number), earlier=earlier) for number in range(len(names)))
     if len({read_together(layer) for layer in layers}) > 1:
         raise BundleError("Some layers of this atlas were read together, and others were not.")

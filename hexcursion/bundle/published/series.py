@@ -26,7 +26,16 @@ def refuse_unreadable(bundle: Bundle, *, reference: bool = False) -> None:
     `BundleError`, one sentence."""
     design = sums_design(bundle.statement)
     for there, what, instead in (
-        (design.law != "amount", "Answers of yes and no, and counts,", "release amounts"),
+        (
+            design.law != "amount" or "answers" in bundle.statement["subject"],
+            "Answers of yes and no, and counts,",
+            "release amounts",
+        ),
+        (
+            bool(getattr(design, "reaches", ())),
+            "Atlases with answers or weights",
+            "release amounts of one weight",
+        ),
         (bool(design.first), "Releases of two looks", "release with one look"),
         (
             "relative" in bundle.statement["subject"],

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import group_cost
+from dpgp_core.atlas.design import AtlasDesign
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
@@ -143,7 +144,8 @@ def _check_texts(statement: dict[str, Any]) -> None:
     answers = {
         "answers" in statement["subject"],
         statement["response"]["transform"] == "probit",
-        getattr(design, "law", "amount") == "yes-no",
+        # An atlas has answers among amounts: which they are is compared with all of its layers.
+        *([] if isinstance(design, AtlasDesign) else [getattr(design, "law", "amount") == "yes-no"]),
     }
     if len(answers) > 1 or (True in answers and statement["subject"]["unit"] != "%"):
         raise BundleError("The privacy statement contradicts itself about answers of yes and no.")

@@ -173,7 +173,7 @@ class Workspace:
         if name == next(iter(self.columns)):
             for key in OWN:
                 self.choices.pop(key, None)
-            self.choices.update(self.columns[name])
+            self.choices.update({key: value for key, value in self.columns[name].items() if key in OWN})
 
     def called(self, column: str) -> str:
         """What a column of an atlas is called, in words."""

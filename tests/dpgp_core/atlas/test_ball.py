@@ -73,7 +73,7 @@ def test_a_partial_record_has_its_share_of_the_radius() -> None:
         (lambda: Ball(2, 1.5), "no vector is longer"),
         (lambda: Ball(2).cut(np.zeros((3, 3))), "every record needs 2 responses"),
         (lambda: Ball(2).cut(np.array([[np.inf, 0.0]])), "finite, or NaN"),
-        (lambda: replace(atlas_design(1.0, 2, 9), law="yes-no", spread=1.0, ridge=1.0), "of amounts"),
+        (lambda: replace(atlas_design(1.0, 2, 9), law="yes-no", spread=1.0, ridge=1.0), "by their numbers"),
         (lambda: replace(atlas_design(1.0, 2, 9), first=0.3), "one look"),
     ],
 )

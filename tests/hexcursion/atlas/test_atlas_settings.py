@@ -59,7 +59,7 @@ BAD = {
     "unknown": ({"clip": {"lead": 1.0}}, "'lead', which is none of the columns no2, o3, pm"),
     "reference": ({"reference": {"path": "other.csv"}}, "declare it public with `reference_public`"),
     "cells": ({"unit": "cell"}, "`unit` = 'point' alone"),
-    "answers": ({"values": "yes-no"}, "`values` = 'amount' alone"),
+    "counts": ({"values": "count"}, "its records are counted at no cost"),
     "looks": ({"looks": 2}, "`looks` = 1 alone"),
     "owner": ({"owner": "station", "records_per_owner": 1}, "does not read `owner`"),
     "mechanism": ({"mechanisms": ["bin-means"]}, "Only spectral-statistics"),

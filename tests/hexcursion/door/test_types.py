@@ -14,7 +14,7 @@ from mypy import api
 import hexcursion
 from hexcursion.door.keywords import ByColumn, Keywords
 from hexcursion.settings import ReleaseSettings, SourceSettings
-from hexcursion.settings.atlas import OWN, AtlasChoices
+from hexcursion.settings.atlas import BY_COLUMN, AtlasChoices, ColumnChoices
 from hexcursion.settings.field import fields_of
 from tests.architecture.test_errors import errors_of
 
@@ -38,7 +38,7 @@ def test_the_keywords_are_the_settings_with_their_types() -> None:
     typed = get_type_hints(Keywords)
     settings = {
         name: hint
-        for kind in (SourceSettings, ReleaseSettings, AtlasChoices)
+        for kind in (SourceSettings, ReleaseSettings, AtlasChoices, ColumnChoices)
         for name, hint in get_type_hints(kind).items()
         if name in fields_of(kind) and name not in ELSEWHERE
     }
@@ -46,7 +46,7 @@ def test_the_keywords_are_the_settings_with_their_types() -> None:
     assert set(settings) - set(typed) == set()
     for name in set(settings) - WIDER:
         expected = public(settings[name])
-        assert typed[name] == (ByColumn[expected] if name in OWN else expected), name
+        assert typed[name] == (ByColumn[expected] if name in BY_COLUMN else expected), name
 
 
 CALLS = {

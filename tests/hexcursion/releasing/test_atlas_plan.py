@@ -61,8 +61,8 @@ def test_columns_share_their_simulated_releases_and_each_is_judged_as_if_alone(
     monkeypatch.setattr(judging, "draw_release", counted)
     found = choose_atlas(given[0])
     assert len(drawn) == 6
-    for layer, choice in zip(given[0].layers, found.layers, strict=True):
-        alone = tune(replace(layer, settings=layer.settings.with_changes(epsilon=found.alone)), beside=())
+    for layer, choice, epsilon in zip(given[0].layers, found.layers, found.alone, strict=True):
+        alone = tune(replace(layer, settings=layer.settings.with_changes(epsilon=epsilon)), beside=())
         assert alone.choice.expected == choice.expected
     assert len(drawn) == 6 + 18
 
