@@ -17,7 +17,6 @@ from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease, Variation, simulated_release
 from hexcursion.search.choice import too_few
 from hexcursion.search.task import Scored, family_of
-from hexcursion.words import agreement_words
 from pages.privacy import frontier, trials
 from pages.privacy.question_view import threshold_words
 from pages.privacy.trials import Entry
@@ -145,10 +144,7 @@ KEPT = 4
 def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> None:
     """The drawn map and the one it aims at, both of the reference data."""
     seen = simulated(work, found, scored)
-    few = too_few(found.project) is not None
-    agreed = "" if few else f", agreement {agreement_words(seen.iou)}"
-    titles = (f"Simulated release{agreed}", "Without privacy")
-    show_release_beside(work, found.project, seen, titles, key)
+    show_release_beside(work, found.project, seen, ("Simulated release", "Without privacy"), key)
 
 
 def show_release_beside(
