@@ -97,12 +97,22 @@ def load_atlas(
     likelihood = None if sure is None else float(sure[inside].mean())
     outside = int((~inside).sum())
     private = replace(base.private, report=report, observations=records)
-    projects = []
+    made = []
     for layer, part, column in zip(settings.layers, parts, value[inside].T, strict=True):
         placed = PlacedObservations(cell[inside], column, records.size, outside, None, likelihood)
-        made = replace(private, placed=placed)
-        projects.append(_project_of(base, layer, made, _compared(base, layer, part, made, tables or {})))
-    return AtlasProject(settings, tuple(projects), cell[inside], value[inside])
+        own = replace(private, placed=placed)
+        made.append((layer, own, _compared(base, layer, part, own, tables or {})))
+    warnings = tuple(
+        f"{name}: {note}"
+        for name, (_, _, compared) in zip(settings.names, made, strict=True)
+        for note in compared.private.report.notes
+        if note not in report.notes
+    )
+    report = replace(report, notes=(*report.notes, *warnings))
+    projects = tuple(
+        _project_of(base, layer, replace(own, report=report), compared) for layer, own, compared in made
+    )
+    return AtlasProject(settings, projects, cell[inside], value[inside])
 
 
 def _answer(name: str, settings: ReleaseSettings, column: Floats) -> None:
@@ -135,9 +145,19 @@ def _report(
         if (lacking := read - part.size) > 0
     )
     kept = first.rows_read - sum(count for _, count in dropped)
-    # Rows that are equal in one column are counted here, in all of them.
-    said = tuple(note for note in first.notes if not note.endswith("is a record, as was said."))
+    said = [note for note in first.notes if not _idle_of(settings, note)]
+    for name, report in zip(settings.names[1:], reports[1:], strict=True):
+        own = [note for note in report.notes if note not in first.notes and not _idle_of(settings, note)]
+        of_values = [note for note in own if repr(name) in note or note.startswith("Values ")]
+        said += [note if repr(name) in note else f"{name}: {note}" for note in of_values]
     return replace(first, kept=kept, dropped=dropped, notes=(*said, *notes))
+
+
+def _idle_of(settings: AtlasSettings, note: str) -> bool:
+    """Whether a note of one column says nothing of all: rows that are equal in it are counted in all columns,
+    and none of these names an owner."""
+    named = any(note.startswith(f"Column {name!r} names ") for name in settings.names)
+    return named or note.endswith("is a record, as was said.")
 
 
 def _without_telling(
@@ -200,7 +220,7 @@ def _project_of(base: Project, settings: ReleaseSettings, private: Loaded, compa
         base,
         settings=settings,
         response=compared.response,
-        private=replace(private, report=compared.private.report),
+        private=private,
         reference=compared.reference,
         reference_kind=compared.kind,
     )

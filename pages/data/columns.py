@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import streamlit as st
 
@@ -12,8 +12,13 @@ from hexcursion.words import listed, side_words
 from pages.privacy.question import DIFFER, scale_fields
 from pages.shared import panels
 from pages.shared.glossary import tip
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace
+
+ANSWERS: Literal["yes-no"] = "yes-no"
+Differ: TypeAlias = bool | Literal["yes-no"]
+"""Whether values differ by factors; or that they are answers."""
+KINDS: dict[Differ, str] = {False: DIFFER[False], True: DIFFER[True], ANSWERS: "answers: yes and no"}
 
 
 def ask(work: Workspace) -> None:
@@ -23,7 +28,7 @@ def ask(work: Workspace) -> None:
     names = list(work.columns)
     name = panels.ask_column("Value", names, work.called, **work.keyed("column"))
     own = work.columns[name]
-    called, unit, factors = _meaning(work, name, own)
+    called, unit, kind = _meaning(work, name, own)
     said = f" ({plain(unit.strip())})" if unit.strip() else ""
     side, limit, middle, far = st.columns(4, vertical_alignment="bottom")
     sides = list(get_args(Direction))
@@ -35,46 +40,81 @@ def ask(work: Workspace) -> None:
         **_kept(work, "direction", name),
     )
     threshold = limit.number_input(
-        f"the threshold{said}",
+        "so many of 100 that say yes" if kind == ANSWERS else f"the threshold{said}",
         value=own.get("threshold"),
         format="%g",
         help=tip("threshold"),
         **_kept(work, "threshold", name),
     )
-    centre = clip = None
-    if not work.told_usual:
-        keys = _kept(work, f"usual_{factors}", name), _kept(work, f"spread_{factors}", name)
-        centre, clip = scale_fields((middle, far), own, factors, said, keys)
+    scale = _scale(work, name, own, kind, said, (middle, far))
     work.choose_column(
         name,
         value_name=called.strip(),
         value_unit=unit.strip(),
-        transform="log" if factors else own.get("transform") and "identity",
         direction=direction,
         threshold=threshold,
-        centre=centre,
-        clip=clip,
+        weight=_weight(work, name, own),
+        **scale,
     )
     _gaps(work)
     _say_what_is_missing(work)
 
 
-def _meaning(work: Workspace, name: str, own: dict[str, Any]) -> tuple[str, str, bool]:
-    """Ask what a column is called, its unit, and whether its values differ by factors."""
+def _meaning(work: Workspace, name: str, own: dict[str, Any]) -> tuple[str, str, Differ]:
+    """Ask what a column is called, its unit, and whether its values differ by factors or are answers."""
     first, second, third = st.columns(3, vertical_alignment="bottom")
     called = first.text_input(
         "What it is, in words", value=own.get("value_name", ""), **_kept(work, "name", name)
     )
     unit = second.text_input("Its unit", value=own.get("value_unit", ""), **_kept(work, "unit", name))
-    factors = third.selectbox(
+    standing: Differ = ANSWERS if own.get("values") == ANSWERS else own.get("transform") == "log"
+    kind = third.selectbox(
         "Values differ by",
-        list(DIFFER),
-        index=int(own.get("transform") == "log"),
-        format_func=DIFFER.__getitem__,
-        help="Factors suit prices, incomes and concentrations: all above 0, a few very high.",
+        list(KINDS),
+        index=list(KINDS).index(standing),
+        format_func=KINDS.__getitem__,
+        help="Factors suit prices, incomes and concentrations: all above 0, a few very high. Of answers the "
+        "share of yes is shown.",
         **_kept(work, "factors", name),
     )
-    return called, unit, factors
+    return called, unit, kind
+
+
+def _scale(
+    work: Workspace, name: str, own: dict[str, Any], kind: Differ, said: Markdown, places: tuple[Any, Any]
+) -> dict[str, Any]:
+    """Ask in two places for the usual values of amounts, or above what a value is a yes."""
+    if kind == ANSWERS:
+        limit = places[0].number_input(
+            f"A value above this is a yes{said}",
+            value=own.get("yes_above"),
+            format="%g",
+            placeholder="empty: 1 and 0",
+            help="A public limit, such as that of a law; empty where values are 1 and 0.",
+            **_kept(work, "yes_above", name),
+        )
+        return {"values": ANSWERS, "yes_above": limit}
+    centre = clip = None
+    if not work.told_usual:
+        keys = _kept(work, f"usual_{kind}", name), _kept(work, f"spread_{kind}", name)
+        centre, clip = scale_fields(places, own, bool(kind), said, keys)
+    transform = "log" if kind else own.get("transform") and "identity"
+    return {"transform": transform, "centre": centre, "clip": clip}
+
+
+def _weight(work: Workspace, name: str, own: dict[str, Any]) -> float | None:
+    """The priority of a column; None for that of all."""
+    with st.expander("Does it matter more than the others?", icon=":material/balance:"):
+        weight = st.number_input(
+            "Weight",
+            min_value=1.0,
+            max_value=10.0,
+            value=float(own.get("weight", 1.0)),
+            format="%g",
+            help="Twice the weight is half the noise, and more for the others. It is public.",
+            **_kept(work, "weight", name),
+        )
+    return None if weight == 1.0 else weight
 
 
 def _say_what_is_missing(work: Workspace) -> None:

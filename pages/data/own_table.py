@@ -259,7 +259,8 @@ def _sources(
         choices["values"] = "yes-no"
     if table["owner"] is not None:
         choices |= {"owner": table["owner"], "records_per_owner": table["most"]}
-    first = {"value_name": choices["value_name"], "value_unit": choices["value_unit"]}
+    named = ("value_name", "value_unit", "values")
+    first = {name: choices[name] for name in named if name in choices}
     others = {name: _named_by(name, choices["value_unit"]) for name in table.get("others", ())}
     columns = {str(value): first, **others}
     return Sources(choices, columns if len(columns) > 1 else {})

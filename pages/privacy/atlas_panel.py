@@ -29,7 +29,7 @@ READ: dict[Columns, str] = {"likelier": "As the released sums choose", "apart": 
 def ask_together(work: Workspace) -> None:
     """The choices of this step that several columns share."""
     _questions(work)
-    work.choose(values="amount", unit="point", looks=1, mechanisms=(MECHANISM,), pilot=None)
+    work.choose(unit="point", looks=1, mechanisms=(MECHANISM,), pilot=None)
     st.header("How strongly", anchor=False)
     ask.ask_budget(work)
     with st.expander("More choices"):
@@ -53,7 +53,8 @@ def _questions(work: Workspace) -> None:
     st.header("The questions", anchor=False)
     lines = []
     for name, own in work.columns.items():
-        limit, unit = own.get("threshold"), str(own.get("value_unit", ""))
+        limit, answers = own.get("threshold"), own.get("values") == "yes-no"
+        unit = "% of yes" if answers else str(own.get("value_unit", ""))
         side = side_words(own.get("direction", "above"))
         said = "no threshold yet" if limit is None else f"{side} {quantity(limit, unit)}"
         lines.append(f"- {plain(work.called(name))}: {plain(said)}")

@@ -18,10 +18,10 @@ from hexcursion.bundle.published.bundle_store import find_bundle, offers, open_b
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.ledger import open_ledger
 from hexcursion.ledger.errors import NoLedger
-from hexcursion.settings.atlas import any_from_toml, any_settings, any_to_toml
+from hexcursion.settings.atlas import AtlasSettings, any_from_toml, any_settings, any_to_toml
 from pages.privacy import atlas_panel
 from pages.shared.session.previews import domain_of
-from pages.shared.session.saving import portable_settings
+from pages.shared.session.saving import portable_settings, read_kept, text_of
 from pages.shared.steps import COMPARE, DATA, PRIVACY, PUBLISH, RELEASE, VIEWER
 from tests.hexcursion.atlas.village import FILE, PLAN, village, written
 from tests.pages.conftest import OpenApp, finished, press, texts
@@ -145,6 +145,39 @@ def test_beside_a_published_table_thresholds_alone_are_asked(open_app: OpenApp, 
     layers = work_of(app).asked().layers  # type: ignore[union-attr]
     assert [layer.reference.value for layer in layers if layer.reference] == ["no2", "o3", "pm"]
     assert [layer.centre for layer in layers] == [None, None, None]
+
+
+def test_a_column_may_hold_answers_and_matter_more(open_app: OpenApp) -> None:
+    """Answers need no usual value; their threshold is a share, and a weight is kept over a reload."""
+    frame = village()
+    app = at_data(open_app, frame.assign(o3=(frame["o3"] > 58.0).astype(int)))
+    work = work_of(app)
+    for column in ("no2", "pm"):
+        say(app, column)
+    app.segmented_control(key=f"column_{work.mark}").set_value("o3").run()
+    app.selectbox(key=f"column_factors_o3_{work.mark}").set_value("yes-no").run()
+    assert not app.exception
+    assert "o3: threshold" in texts(app)
+    [share] = [box for box in app.number_input if box.label == "so many of 100 that say yes"]
+    share.set_value(40.0)
+    app.number_input(key=f"column_weight_o3_{work.mark}").set_value(2.0).run()
+    assert not app.exception
+    assert work.unsaid == []
+    work.choose(bbox=BOX, region=None, resolution=7)
+    asked = work.asked()
+    assert isinstance(asked, AtlasSettings)
+    assert (asked.answers, asked.weights) == ((1,), (1.0, 2.0, 1.0))
+    assert (asked.layers[1].threshold, asked.layers[1].yes_above) == (40.0, None)
+    work.leave_out(["no2"])  # answers are then the first column
+    assert work.asked().answers == (0,)  # type: ignore[union-attr]
+    kept = read_kept(text_of(work))
+    assert kept["columns"]["o3"]["weight"] == 2.0
+    assert kept["columns"]["o3"]["values"] == "yes-no"
+    app.switch_page(PRIVACY.path)
+    work.asked_domain, work.domain = (None, BOX, 7), domain_of(None, BOX, 7)
+    app.run()
+    assert not app.exception
+    assert "o3: above 40 % of yes" in texts(app)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import streamlit as st
 from dpgp_core.spectral.ball import MOST_COLUMNS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings import ReleaseSettings, SourceSettings, field
-from hexcursion.settings.atlas import OWN, Settings, any_from_toml, any_to_toml
+from hexcursion.settings.atlas import OWN, ColumnChoices, Settings, any_from_toml, any_to_toml
+from hexcursion.settings.field import fields_of
 from hexcursion.words import plural, quantity
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace
@@ -204,7 +206,13 @@ def _read_columns(found: Any) -> dict[str, dict[str, Any]]:
     if not isinstance(found, dict):
         return {}
     good = {name: own for name, own in found.items() if len(name) <= LONGEST_NAME and isinstance(own, dict)}
-    return {name: _checked(OWN, good[name]) for name in list(good)[:MOST_COLUMNS]}
+    weight = fields_of(ColumnChoices)["weight"]
+    checked = {name: _checked(OWN, good[name]) for name in list(good)[:MOST_COLUMNS]}
+    for name, own in checked.items():
+        if "weight" in good[name]:
+            with suppress(WorkflowError):
+                own["weight"] = weight.check(good[name]["weight"])
+    return checked
 
 
 def _checked(names: Sequence[str], chosen: Mapping[str, Any]) -> dict[str, Any]:

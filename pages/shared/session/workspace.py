@@ -187,8 +187,12 @@ class Workspace:
     @property
     def unsaid(self) -> list[str]:
         """The columns of an atlas of which threshold or scale are still to be said, in words."""
-        needed = {"threshold"} if self.told_usual else {"threshold", "centre", "clip"}
-        return [self.called(name) for name, own in self.columns.items() if not needed <= own.keys()]
+        usual = set() if self.told_usual else {"centre", "clip"}
+        return [
+            self.called(name)
+            for name, own in self.columns.items()
+            if not {"threshold", *(() if own.get("values") == "yes-no" else usual)} <= own.keys()
+        ]
 
     def leave_out(self, names: Collection[str]) -> None:
         """Plan the atlas without some columns; a single one that remains is planned alone."""

@@ -263,3 +263,15 @@ def test_the_settings_that_the_app_will_hold_are_taken_as_they_are(tmp_path: Pat
     settings = any_settings(tomllib.loads(FILE.format(path=path)))
     planned = hexcursion.plan(settings)
     assert planned.plan.privacy.n == 614
+
+
+def test_what_is_read_of_each_column_is_told(tmp_path: Path) -> None:
+    frame = village()
+    frame["o3"] = frame["o3"].astype(object)
+    frame.loc[3, "o3"] = "high"
+    frame = frame.assign(pm=frame["pm"].where(np.arange(len(frame)) != 9, 4_000_000.0))
+    planned = hexcursion.plan(str(written(tmp_path, frame)), **PLAN, gaps=True)
+    told = " ".join(planned.plan.project.private.sentences())
+    assert "o3: 1 row without a value." in told
+    assert "o3: Values that were not read: " in told
+    assert "A number in column 'pm' lies far from all others" in told

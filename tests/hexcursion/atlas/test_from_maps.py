@@ -245,3 +245,16 @@ def test_a_bundle_is_no_reference_of_an_atlas_yet(
     command[command.index("--reference") + 1] = str(place)
     assert main(command) != 0
     assert "starts from a table and not from a bundle: name a published table" in capsys.readouterr().err
+
+
+def test_records_that_the_published_table_repeats_are_told_of_each_column() -> None:
+    """14 rows of 614 lie in the published table with their place and pm; their other values are new."""
+    frame = village()
+    inside = frame[frame["lon"].between(10.01, 10.11) & frame["lat"].between(50.01, 50.07)].head(14)
+    again = pandas.concat([earlier(), inside.assign(no2=inside["no2"] + 1.0, o3=inside["o3"] - 1.0)])
+    plan = hexcursion.plan(frame, **BESIDE, reference=again, reference_public=True)
+    told = [line for line in plan.plan.project.private.sentences() if "agree with the reference" in line]
+    assert told == [
+        "pm: 14 private readings of 700 agree with the reference data in place and value: make sure that the "
+        "two are not copies of one another."
+    ]

@@ -102,6 +102,7 @@ def test_the_page_quotes_missing_values_and_what_a_guess_gains() -> None:
 
 
 ANSWERS = (ROOT / "studies/results/atlas_answers.txt").read_text("utf-8").splitlines()
+LARGE = (ROOT / "studies/results/atlas_large.txt").read_text("utf-8").splitlines()[1:-1]
 FROM_MAPS = (ROOT / "studies/results/atlas_from_maps.txt").read_text("utf-8").splitlines()
 
 
@@ -127,3 +128,10 @@ def test_an_answer_keeps_its_size_whatever_its_share() -> None:
     assert own / fixed - 1.0 == pytest.approx(-0.24, abs=0.01)
     fixed, own = signal(10, 0.3)
     assert own / fixed - 1.0 == pytest.approx(0.16, abs=0.01)
+
+
+@pytest.mark.parametrize("line", LARGE, ids=lambda line: line[:42])
+def test_the_page_quotes_the_large_tables(line: str) -> None:
+    _, n, epsilon, *numbers = line[22:].split()
+    said = " | ".join(number.removeprefix("0") for number in numbers[:5])
+    assert f"| {line[:22].strip()}, {n} | {epsilon} | {said} |" in PAGE
