@@ -185,9 +185,15 @@ def _read(settings: ReleaseSettings, tables: Mapping[str, HeldTable]) -> tuple[O
                 settings.data, settings.value_unit, settings.owner, tables.get(settings.data.path)
             )
     except DataError as error:
+        kinds = (
+            "if it names kinds, give each kind that matters a column of 1 and 0, released as answers "
+            "(--values COLUMN=yes-no), or "
+            if "is not a number" in str(error)
+            else ""
+        )
         raise WorkflowError(
-            f"The column {settings.data.value!r} cannot be read: {str(error).rstrip('.')}. Leave it out, or "
-            "mend the table."
+            f"The column {settings.data.value!r} cannot be read: {str(error).rstrip('.')}. Leave it out, "
+            f"{kinds or 'or '}mend the table."
         ) from error
 
 

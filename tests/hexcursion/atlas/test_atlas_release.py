@@ -118,7 +118,11 @@ BAD: dict[str, tuple[Callable[[pandas.DataFrame], pandas.DataFrame], dict[str, A
         {},
         "'o3' numbers the rows, so it is an identifier",
     ),
-    "text": (lambda frame: frame.assign(o3="high"), {}, "'o3' cannot be read"),
+    "text": (
+        lambda frame: frame.assign(o3="high"),
+        {},
+        "'o3' cannot be read: .*if it names kinds, give each kind that matters a column of 1 and 0",
+    ),
     "two of one name": (
         lambda frame: pandas.concat([frame, frame[["o3"]]], axis=1),
         {},
