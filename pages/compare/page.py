@@ -1,4 +1,4 @@
-"""Compare: mechanisms beside each other at equal budget, and a release beside today's practice."""
+"""Compare mechanisms at equal budget, and a release with today's practice."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
 
 
 def _editions(records: Records, least: int, viewer: Viewer) -> None:
-    """A growing table renewed through the year, beside what as many releases cost together."""
+    """A growing table renewed through the year, and the cost of as many releases together."""
     st.header("Editions a year", anchor=False)
     often = st.select_slider(
         "The map is published",
@@ -203,7 +203,7 @@ def asked_settings(work: Workspace) -> ReleaseSettings | None:
 
 
 def show_map(work: Workspace, project: Project, found: Comparison, number: int) -> None:
-    """One simulated release of the design behind a dot, beside the map it aims at."""
+    """One simulated release of the design behind a dot, and the map it aims at."""
     row = found.rows[number]
     if row.result is None or row.best is None:
         return

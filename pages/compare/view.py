@@ -298,7 +298,7 @@ def _both(guarantee: Mapping[str, Any]) -> str:
 
 
 def _apart(guarantee: Mapping[str, Any]) -> float:
-    """How often both are told apart, at most."""
+    """How often both are distinguished, at most."""
     return attacks.most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
 
 

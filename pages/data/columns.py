@@ -133,7 +133,7 @@ def _kept(work: Workspace, name: str, column: str) -> dict[str, Any]:
 
 
 def _gaps(work: Workspace) -> None:
-    """Whether values may be missing, beside how many are: the answer is public, the numbers are not."""
+    """Whether values may be missing, with their numbers: the answer is public, the numbers are not."""
     lacking = {name: share for name, share in work.missing.items() if share > 0}
     gaps = st.checkbox(
         "Values may be missing",

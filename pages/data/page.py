@@ -39,7 +39,7 @@ from pages.shared.session.workspace import UNREAD
 
 
 def report_lines(lines: Iterable[str]) -> None:
-    """The load report, one sentence per line; the first one, which counts, stands out."""
+    """The load report, one sentence per line; the first one, which counts, is emphasised."""
     first, *rest = lines
     st.markdown(plain(first))
     if rest:
@@ -64,7 +64,7 @@ def rows_table(preview: Preview, value_name: str) -> None:
 
 
 def places_chart(preview: Preview) -> None:
-    """Where the rows lie: coloured by value on a map with names, else by longitude and latitude."""
+    """The places of the rows: coloured by value on a map with names, else by longitude and latitude."""
     if not preview.places:
         return
     latitudes = [lat for _, lat in preview.places]
@@ -176,7 +176,7 @@ def ask_settings_file() -> None:
 
 
 def reference_words() -> Markdown:
-    """What stands in for reference data where no rows of any were read."""
+    """The substitute for reference data where no rows of any were read."""
     if work.choices.get("reference") is not None:
         return EARLIER
     if work.choices.get("values") == "count":

@@ -135,7 +135,7 @@ def _shown_covariate(work: Workspace, found: Covariates) -> Painting | None:
 
 
 NONE, _SAID = "", "own_layers_said"
-INK = colour("line")  # on light ground; in the picker it stands for the ink of the map
+INK = colour("line")  # on light ground; in the picker it means the ink of the map
 
 
 @dataclass(frozen=True)

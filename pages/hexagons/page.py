@@ -25,7 +25,7 @@ work = workspace.current()
 
 
 def asked_resolution() -> int:
-    """The resolution; it stands in the address, since it is public and says nothing of the data."""
+    """The resolution; the address has it, since it is public and independent of the data."""
     decided = work.choices.get("resolution")
     if decided is not None and st.session_state.get("resolution_of") != work.mark:
         st.session_state["resolution"] = int(decided)  # chosen elsewhere: by the example or by settings
@@ -122,12 +122,12 @@ def propose(domain: Domain, about: int | None) -> None:
 
 
 def take_resolution(resolution: int) -> None:
-    """Let the slider stand at a proposed resolution."""
+    """Set the slider to a proposed resolution."""
     st.session_state["resolution"] = resolution
 
 
 def summary(domain: Domain) -> None:
-    """How many cells there are, how large, and how many rows lie inside."""
+    """The number of cells, their size, and the number of rows inside."""
     facts = facts_of(domain, work.private)
     columns = st.columns([2, 2, 2, 3])
     columns[0].metric("Hexagons", f"{domain.size:,}")

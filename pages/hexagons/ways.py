@@ -202,7 +202,7 @@ def _around_place(work: Workspace) -> Asked | None:
 
 
 def place_words(place: Place) -> str:
-    """A place among others of its name: where it lies and how many people it has."""
+    """A place among others of its name: its coordinates and its population."""
     where = coordinates(place.longitude, place.latitude)
     return plain(f"{place.name}, {where}, about {place.population:,} people")
 
@@ -314,7 +314,7 @@ def parts_of(path: str, work: Workspace) -> tuple[tuple[str, ...], str | None]:
 
 
 def stop_stray(work: Workspace, found: Stray) -> None:
-    """That no row lies inside, and the ways to mend it."""
+    """Say that no row is inside, and how to mend it."""
     st.error(f"No row lies inside this area. {plain(found.reason)}", icon=":material/wrong_location:")
     if not found.swapped:
         return

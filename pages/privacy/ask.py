@@ -1,4 +1,4 @@
-"""Ask for the public choices of a release: unit, budget and slack, with an attacker's odds beside them."""
+"""Ask for the public choices of a release: unit, budget and slack, with an attacker's odds."""
 
 from __future__ import annotations
 

@@ -296,7 +296,7 @@ def _here(base: alt.Chart) -> Any:
 
 
 def _cost(variation: Variation, variations: tuple[Variation, ...]) -> Any:
-    """Solid: epsilon on one log scale for all charts; infinite values stand as signs on the upper edge."""
+    """Solid: epsilon on one log scale for all charts; infinite values are signs on the upper edge."""
     base = _base(variation, None)
     ends, ticks = trials.cost_scale(variations)
     height = alt.Y(

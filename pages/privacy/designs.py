@@ -236,7 +236,7 @@ MAY_BE_CHARGED = (
 def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job[Project]:
     """Load, charge the ledger, draw the pilot: once per call, so call it from a submitted action only.
 
-    `total` is the dataset's budget, set if none stands yet; a `session` pays for the same pilot once. Once it
+    `total` is the dataset's budget, set if there is none; a `session` pays for the same pilot once. Once it
     is charged, such a job must not be cancelled: a paid pilot would be lost."""
 
     def work(report: Report) -> Project:
@@ -258,7 +258,7 @@ def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, sessio
         raise WorkflowError(warning)
     refuse_what_cannot_fit(project, workers())
     report(0.5, "Trying it, charging the ledger, drawing once, reading what was drawn")
-    # The look sets the budget where none stands, once it has been tried.
+    # The look sets the budget where there is none, once it has been tried.
     asked = replace(project, settings=settings.with_changes(budget=total))
     paid = run_pilot(asked, open_ledger(settings.ledger), session)
     return replace(paid, settings=settings)

@@ -106,7 +106,7 @@ def clicked(layers: list[alt.Chart], key: str, alt_text: str) -> int | None:
 
 
 def show(work: Workspace, found: Found, key: str) -> tuple[Found, FrontierPoint | None]:
-    """Draw the frontier as far as it is known; what is found now, and the point a person clicked, or None."""
+    """Draw the known frontier; return the current result, and the point that a person clicked, or None."""
     st.markdown("**What other budgets and mechanisms reach**", help=tip("iou"))
     chart, bar = st.container(), st.container()
     with bar:
@@ -264,7 +264,7 @@ def _settle(work: Workspace, found: Found, project: Project, choice: Choice, sco
     settings = project.settings
     work.choose(epsilon=settings.epsilon, paths=settings.paths)
     work.design_changed()
-    # The widgets of these choices show them again, also those that stand on the screen in another mode only.
+    # The widgets of these choices show them again, also those that the screen has in another mode only.
     for name in ("epsilon", "paths"):
         st.session_state[f"{name}_{work.mark}"] = getattr(settings, name)
 

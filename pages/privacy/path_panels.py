@@ -1,4 +1,4 @@
-"""Posterior paths: chosen, drawn before the release, their prior noise, and spectral statistics beside them.
+"""Posterior paths: their choice, a preview, their prior noise, and a comparison with spectral statistics.
 
 All maps here are simulated from what the screen's preview is drawn from: reference data or the public map.
 """
@@ -98,7 +98,7 @@ def ask_number(work: Workspace, where: Any) -> None:
 
 
 def show(work: Workspace, found: Found, scored: Scored) -> None:
-    """The preview of a design of paths: one of them, several, or their votes, beside the reference map."""
+    """The preview of a design of paths: one of them, several, or their votes, with the reference map."""
     seen = design_panels.simulated(work, found, scored)
     way: Shown = st.selectbox(
         "Shown of the paths",

@@ -56,7 +56,7 @@ LOOKS = {
 
 
 def chosen(work: Workspace) -> bool:
-    """Whether an accounted look is to stand in for reference data."""
+    """Whether an accounted look replaces reference data."""
     if _settled(work):
         return False
     return bool(st.session_state.get(f"way_{work.mark}", _standing(work)) == "pilot")
@@ -79,7 +79,7 @@ def ask(work: Workspace) -> None:
         return
     st.header("How the design is chosen", anchor=False)
     chosen_before = work.choices.get("mechanisms", DEFAULT_MECHANISMS)
-    names = st.session_state.get(f"mechanisms_{work.mark}", chosen_before)  # its widget stands further down
+    names = st.session_state.get(f"mechanisms_{work.mark}", chosen_before)  # its widget is further down
     fixed = fixed_of(names) is not None
     way = st.radio(
         "How the design is chosen",

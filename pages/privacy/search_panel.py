@@ -118,7 +118,7 @@ def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
 
 
 def begin(work: Workspace) -> None:
-    """Start the search for the choices as they stand, where nothing has to be paid for before."""
+    """Start the search for the present choices, where nothing has to be paid for before."""
     settings = work.settings()
     if settings.pilot is None and settings.lengthscale is None and question.missing_scale(work) is None:
         _start(work, settings, None)

@@ -93,7 +93,7 @@ def _cover(report: Report, project: Project, tuned: Tuned, scored: Scored) -> Si
 
 
 def _lose(report: Report, project: Project, tuned: Tuned) -> tuple[Loss, ...]:
-    """What the frontier's designs lose of a field, beside the least that any can."""
+    """What the frontier's designs lose of a field, and the least that any can."""
     return losses(as_searched(project, tuned), tuned.result, report)
 
 

@@ -30,7 +30,7 @@ TYPED, REFUSED = "signing_password", "signing_refused"
 
 
 def link(name: str, viewer: Viewer) -> None:
-    """Ask where the page will stand, write it, and offer it as a zip with the code to embed it."""
+    """Ask for the page's address, write it, and offer it as a zip with the code to embed it."""
     st.header("A page with a link", anchor=False)
     with st.form("site", border=True, enter_to_submit=False):
         address = st.text_input(

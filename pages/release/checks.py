@@ -178,7 +178,7 @@ def accepts(
 
 
 def what_helps(work: Workspace, found: Found) -> None:
-    """Of a map that is not stopped, but of which little can be told: the same remedies, tried when asked."""
+    """The same remedies for a map that is expected to show little but is not stopped, tried when asked."""
     if weak(found.choice.expected) and _searched(found):
         with st.expander("Little can be told of this map beforehand: what helps", icon=":material/healing:"):
             _offer(work, found, at_once=False)
@@ -190,7 +190,7 @@ def _searched(found: Found) -> bool:
 
 
 def _offer(work: Workspace, found: Found, at_once: bool) -> None:
-    """A button for each remedy, and beside it what it reaches, once that was tried in the background."""
+    """A button for each remedy, and its result, once that was tried in the background."""
     project = found.project
     tried = {} if project.pilot is not None else _tried(work, found, at_once)
     for remedy in remedies(project.settings, project):

@@ -1,4 +1,4 @@
-"""Release: the receipt, the one draw, and the released map beside the curator's baseline."""
+"""Release: the receipt, the one draw, and the released map with the curator's baseline."""
 
 from __future__ import annotations
 

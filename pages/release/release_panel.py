@@ -190,7 +190,7 @@ def begin_question(work: Workspace, total: float | None) -> None:
 
 
 def show_question(work: Workspace, budget: BudgetState) -> None:
-    """The question, while it stands: about this very plan."""
+    """The open question about this very plan."""
     session, found, total = panels.question_about(ASKED) or (None, None, None)
     if isinstance(found, Found) and session == work.session and found is work.found:
         heading: Markdown = "Release this map?" if found.atlas is None else "Release these maps?"
@@ -250,7 +250,7 @@ def _release(work: Workspace, found: Found, total: float | None, asked: side_job
     work.budget_text = None  # the charge outdates it, also where a person leaves before this is over
     try:
         with st.spinner("Charging the ledger, drawing, writing the bundle"):
-            # Nothing that could start the script anew may stand between the draw and its memory.
+            # Nothing between the draw and its memory may start the script again.
             published = release(found, total, work.session)
             work.release_id = asked.release_id = published.release.release_id
     except RequestTaken as taken:

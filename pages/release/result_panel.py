@@ -1,4 +1,4 @@
-"""After the button: the released map, free to explore, beside the baseline that only the curator sees."""
+"""After the button: the released map, free to explore, with the baseline that only the curator sees."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _own_records(found: Found, products: Products, threshold: float) -> None:
 
 
 def _agreement_told(viewer: Viewer) -> None:
-    """Expected beforehand and told by the release, beside the true figure above; not of too few records."""
+    """The figures expected beforehand and stated by the release; not of too few records."""
     statement = viewer.bundle.statement
     if shown_words(viewer.bundle.published, statement) == TOO_FEW:
         return
@@ -163,9 +163,9 @@ def _doubts(viewer: Viewer) -> None:
 
 
 def told_words(before: float | None, after: float | None, between: str = "") -> str:
-    """The agreements expected and told, in [0, 1], rounded as the sentences below do; "" for neither.
+    """The agreements expected and stated, in [0, 1], rounded as the sentences below do; "" for neither.
 
-    `between`: the range of the one told, which follows its number.
+    `between`: the range of the stated one, which follows its number.
     """
     figures = [] if before is None else [f"expected beforehand {ratio_words(before)}"]
     figures += [] if after is None else [f"told by the release itself {after:.2f}{between}"]

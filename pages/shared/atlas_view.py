@@ -16,7 +16,7 @@ from pages.shared import maps, panels
 from pages.shared.plain_text import Markdown, plain
 
 FEW, MANY = 4, MOST_BESIDE
-"""How many maps stand on one camera at a time."""
+"""Number of maps on one camera at a time."""
 
 
 def ask_layer(viewer: Viewer, key: str, *, shareable: bool = False) -> Viewer:

@@ -181,7 +181,7 @@ def begin_question(key: str, question_about: object) -> None:
 
 
 def question_about(key: str) -> Any:
-    """What `begin` was told, None where no question stands."""
+    """The question that `begin` opened, or None."""
     return st.session_state.get(key)
 
 

@@ -1,4 +1,4 @@
-"""Plain text: words from files and people, made so that Streamlit's Markdown shows them as they stand."""
+"""Plain text: words from files and people, made so that Streamlit's Markdown shows them unchanged."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def one_line(text: object) -> str:
 
 
 def plain(text: object) -> str:
-    """Return text of a file, a person or an error as one line that Streamlit's Markdown shows as it stands.
+    """Return text of a file, a person or an error as one line that Streamlit's Markdown shows unchanged.
 
     Links, bare addresses, pictures, HTML, formulas, emoji, icons and colours lose their meaning; control
-    characters and marks of writing direction go, which could hide or turn round what stands on the screen.
+    characters and marks of writing direction go, which could hide or turn round the text on the screen.
     Not for `st.badge`, which escapes brackets itself: a badge takes our own words only.
 
     >>> plain("![x](https://evil.example/x.png)") == "!" + chr(92) + "[x" + chr(92) + "](https:" + JOINER + \\

@@ -250,7 +250,7 @@ FOLLOWED = "followed-address"
 
 @dataclass(frozen=True)
 class Opened:
-    """An opened bundle, and its zip where it lies on this machine."""
+    """An opened bundle, and its zip if this machine has it."""
 
     viewer: Viewer
     whole: Callable[[], bytes] | None = None

@@ -43,7 +43,7 @@ def shipped() -> Viewer:
 
 
 def shelved() -> StoredBundle:
-    """The release as one to choose; it lies among no stored bundles and in no ledger here."""
+    """The release as one to choose; no stored bundle and no ledger here has it."""
     release = shipped().bundle.statement["release"]
     return StoredBundle(str(release["id"]), f"{release['title']} (shipped with the program)", BUNDLE)
 

@@ -147,7 +147,7 @@ class Job(Generic[Result]):
 
     @property
     def state(self) -> JobState:
-        """Where it stands now."""
+        """Its present progress."""
         with self._lock:
             end = self._ended if self._ended is not None else time.monotonic()
             spent = end - self._started

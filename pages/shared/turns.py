@@ -22,7 +22,7 @@ LOOKS = 0.2
 @dataclass(eq=False)
 class _Ticket:
     """One computation in the line: whose it is, None for nobody's in particular; and the address it comes
-    from, or what else stands for it."""
+    from, or a substitute for it."""
 
     owner: Hashable
     crowd: Hashable

@@ -18,7 +18,7 @@ from hexcursion.project.record_store import UPLOADS
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80
-# A process's uploads lie in one folder, whose lock it holds while it lives: the operating system lets go of
+# A process's uploads are in one folder, whose lock it holds while it lives: the operating system lets go of
 # the lock however the process ends, and whoever starts next takes the folder away.
 _PREFIX, _BEGINNING, _LOCK = UPLOADS, "hexcursion-beginning-", "lock"
 

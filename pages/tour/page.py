@@ -62,7 +62,7 @@ def what_changed(seen: Tour) -> None:
 
 
 def how_sure(seen: Tour) -> None:
-    """The classes of the release beside the map of all sales, with measured figures."""
+    """The classes of the release and the map of all sales, with measured figures."""
     last, published = seen.years[1], seen.viewer.bundle.published
     statement = seen.viewer.bundle.statement
     above, unsure, below, empty = seen.classes
@@ -95,7 +95,7 @@ def how_sure(seen: Tour) -> None:
 
 
 def todays_rule(seen: Tour) -> None:
-    """The table of least counts beside the release."""
+    """The table of least counts and the release."""
     st.markdown(
         f"Most offices would publish the mean price of every hexagon **with at least {seen.least:d} "
         f"sales**. That is exact, and leaves {100 * seen.blank:.0f} % of the hexagons blank."

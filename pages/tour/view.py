@@ -26,7 +26,7 @@ STORY = FILES / "tour.json"
 Shown = Literal["public", "released", "truth"]
 Painted = Literal["public", "released", "truth", "classes", "table"]
 SHOWN: tuple[Shown, ...] = get_args(Shown)
-TELLING = 5  # hexagons: where a town's two maps differ by fewer, nothing is said of it
+TELLING = 5  # hexagons: a town whose two maps differ by fewer is not mentioned
 MOST = 6  # towns of a table
 BLANK = "blank"
 
@@ -44,7 +44,7 @@ class Town:
 
 @dataclass(frozen=True)
 class House:
-    """What is told of one sale, taken at random; its address is invented."""
+    """What the tour tells about one sale, taken at random; its address is invented."""
 
     address: str
     cell: int
@@ -117,13 +117,13 @@ class Tour:
 
     @property
     def empty(self) -> Bools:
-        """(N,) hexagons that are not judged, as they hold few sales or none: nothing is said of them."""
+        """(N,) hexagons that are not judged, as they hold few sales or none."""
         empty = self.viewer.bundle.published.empty
         assert empty is not None, "the shipped release has a mechanism that tells of counts"
         return empty
 
     def above(self, shown: Shown) -> int:
-        """How many hexagons lie above the threshold on a map, where the release is judged."""
+        """Number of judged hexagons above the threshold on a map."""
         return int(self.cells(shown).sum())
 
     def money(self, price: float, decimals: int = 0) -> str:

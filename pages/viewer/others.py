@@ -1,4 +1,4 @@
-"""Other releases beside the one that is read: maps under one camera."""
+"""Other releases next to the opened one: maps under one camera."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
         placeholder="choose up to three",
         key="viewer_beside",
     )
-    # A file of the opened release may lie in the list under another name: a release counts once.
+    # The list may have a file of the opened release under another name: a release counts once.
     found = [viewer, *(_like(viewer, other) for bundle in chosen if (other := _opened(bundle)) is not None)]
     opened = list({_drawn(one): one for one in reversed(found)}.values())[::-1]
     promised = together_text([one.bundle.statement["guarantee"] for one in opened])
@@ -93,7 +93,7 @@ def _like(viewer: Viewer, other: Viewer) -> Viewer:
 
 
 def _drawn(viewer: Viewer) -> bytes:
-    """What was drawn once: of an atlas, its first layer stands for all."""
+    """The drawn release; the first layer represents an atlas."""
     return (viewer.bundle if viewer.atlas is None else viewer.atlas.layers[0]).drawn
 
 

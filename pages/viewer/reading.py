@@ -205,7 +205,7 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
 
 
 def ask_density(viewer: Viewer) -> None:
-    """A closed panel that asks the released counts where many records lie; only where there are any."""
+    """A closed panel that asks released counts where there are many records."""
     bundle = viewer.bundle
     if not holds_counts(bundle):
         return

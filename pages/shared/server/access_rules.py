@@ -55,7 +55,7 @@ class Access:
     mode: Mode  # "viewer": published bundles only, for everybody
     sign_in: bool
     curators: frozenset[str] | None  # lower-case e-mail addresses; None: everybody whom the provider knows
-    hosts: tuple[str, ...]  # names under which the app answers; a leading "*." stands for any subdomain
+    hosts: tuple[str, ...]  # names under which the app answers; a leading "*." means any subdomain
     data: tuple[str, ...] | None  # folders that may be read by path, as the secrets list them
     idle_minutes: float  # until an unused session is freed
 
@@ -87,7 +87,7 @@ def decide(
     curator's screens would be open to the network.
 
     `arguments` are the script's own, without its name; `address` None or "" listens on every address;
-    `named_hosts` are further names under which the server was told to answer."""
+    `named_hosts` are further names under which the server answers."""
     mode, hosts, idle = _mode(environment, arguments), _hosts(environment, named_hosts), _idle(environment)
     if mode == "viewer":
         return Access(mode, False, None, hosts or LOOPBACK_NAMES, None, idle)
@@ -130,7 +130,7 @@ def unloosened(started: Access | None, now: Access) -> Access:
 
 
 def is_loopback(address: str | None) -> bool:
-    """Whether an address or a host's name means this machine only; what is not known does not."""
+    """Whether an address or a host's name means this machine only; an unknown one does not."""
     text = (address or "").strip().lower().strip("[]")
     if text == "localhost":
         return True

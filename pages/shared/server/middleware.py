@@ -1,4 +1,4 @@
-"""What stands around the app: foreign requests are turned away, answers get headers, basemaps are served."""
+"""Middleware of the app: it refuses foreign requests, adds headers to answers and serves basemaps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_open(path: str) -> bool:
 
 
 def host_name(header: str | None) -> str | None:
-    """The name in a Host header, in lower case and without port; None for what is not one name."""
+    """The name in a Host header, in lower case and without port; None unless it is one name."""
     if not header:
         return None
     try:
@@ -282,7 +282,7 @@ def check_the_operators_basemap() -> None:
 
 
 def basemap_address(path: Path) -> str:
-    """The address at which browsers read a file in parts; it says nothing about where the file lies."""
+    """The address at which browsers read a file in parts; it does not show the file's folder."""
     place = path.resolve()
     facts = place.stat()
     name = _NAMES.setdefault((place, facts.st_size, facts.st_mtime_ns), uuid4().hex)

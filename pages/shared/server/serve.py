@@ -74,7 +74,7 @@ def start(script: str, arguments: list[str]) -> None:
     arguments = with_folder(arguments)
     ours = [argument for argument in arguments if argument == VIEWER_ARGUMENT]
     theirs = [argument for argument in arguments if argument != VIEWER_ARGUMENT]
-    App(script)  # from now on Streamlit looks for its settings beside the script, too
+    App(script)  # from now on Streamlit also looks for its settings in the script's folder
     flags, further = _flags(script, theirs)
     bootstrap.load_config_options(flags)
     sys.argv = [script, *ours, *further]
@@ -84,7 +84,7 @@ def start(script: str, arguments: list[str]) -> None:
 
 
 def around(script: str) -> dict[str, Any]:
-    """Return what stands around the app in the server, as arguments of Streamlit's `App`, the same in `python
+    """Return the middleware of the app in the server, as arguments of Streamlit's `App`, the same in `python
     app.py` and in `streamlit run app.py`. `SystemExit` like `start`."""
     granted = _checked()
     keep_little()
@@ -247,9 +247,9 @@ class Connections:
             self.idle.left(session)
 
     async def keep_freeing(self) -> None:
-        """Free what is due, for as long as the server runs.
+        """Free due resources, for as long as the server runs.
 
-        A tab that is still open loses its connection, connects anew, and says that what was there is gone."""
+        A tab that is still open loses its connection, connects again, and says that its content is gone."""
         while True:
             await asyncio.sleep(self.idle.every)
             for session in self.idle.due():
@@ -389,7 +389,7 @@ def keep_little() -> None:
 
 
 def give_back() -> None:
-    """Give back the pages on which nothing lies any more: after a session was forgotten."""
+    """Give back empty pages of memory, after a session was forgotten."""
     pa.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -2,7 +2,7 @@
 
 | part | why nothing public does |
 |---|---|
-| `session_of_script` | the id of the session that a script runs for is told nowhere else |
+| `session_of_script` | nothing else gives the id of the session that a script runs for |
 | `ForwardMsg`, `BackMsg`, `FileURLs`, `FileURLsRequest` | no hook sees what a browser and the server say |
 | `use_navigation_only` | no setting turns the older discovery of a folder `pages/` off |
 | `bootstrap`, `cli` | options have to be read before the app is made and the port is open |
@@ -59,7 +59,7 @@ def session_of_script() -> str | None:
 
 
 def use_navigation_only() -> None:
-    """Let deep links wait for `st.navigation`, although a folder `pages/` lies beside the script."""
+    """Let deep links wait for `st.navigation`, although the script's folder has a folder `pages/`."""
     PagesManager.uses_pages_directory = False
 
 

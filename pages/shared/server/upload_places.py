@@ -1,4 +1,4 @@
-"""Take uploads only where a browser was told to put them, and within bounds.
+"""Take uploads only at the places given to a browser, and within bounds.
 
 Streamlit 1.67 empties its queue of messages at the beginning of every run and keeps only those that speak of
 runs: an answer to an upload widget that lies there is lost, and the widget waits for ever. It also takes a
@@ -35,7 +35,7 @@ VARIABLE = "HEXCURSION_UPLOADS_MB"
 PATH = "/_stcore/upload_file/"
 MOST_FILES = 32  # the most files for which a widget asks for places at once
 MOST_PLACES = 128  # of a session: the oldest are given up first
-BESIDE = 2_000  # bytes that a file takes beside its content: its record, its name and its type
+BESIDE = 2_000  # bytes that a file takes in addition to its content: its record, its name and its type
 SHARE = 8  # at most an eighth of the machine's memory holds uploads
 VIEWER_SESSION = 100 * MEGABYTE  # a zipped bundle, with room to spare
 FULL = "The uploads of this visit take too much room: remove a file, or reload the page, and try again."
@@ -86,7 +86,7 @@ def has_uploader(session: str) -> bool:
 class Places:
     """ASGI middleware that says where uploads may be put, and keeps them within bounds.
 
-    At the beginning of a run it answers what is still unanswered; the browser ignores a second answer."""
+    At the beginning of a run it answers the open requests; the browser ignores a second answer."""
 
     def __init__(self, app: Application, bounds: Bounds) -> None:
         self.app = app
@@ -138,7 +138,7 @@ class Places:
         await self.app(scope, receiving, sending)
 
     def _hand_out(self, answer: ForwardMsg) -> None:
-        """Note the places that a browser is told, and forget those of sessions that have ended."""
+        """Note the places that a browser learns, and forget those of sessions that have ended."""
         self._places = {session: places for session, places in self._places.items() if is_active(session)}
         for place in answer.file_urls_response.file_urls:
             session, name = place.upload_url.split("/")[-2:]

@@ -171,7 +171,7 @@ LONLAT = "EPSG:4326"
 
 @dataclass(frozen=True)
 class Stray:
-    """No row lies inside the area: why, and whether longitude and latitude explain it."""
+    """Why no row is inside the area, and whether longitude and latitude explain it."""
 
     reason: str
     swapped: bool
@@ -213,7 +213,7 @@ def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...
 
 
 def stray(domain: Domain, preview: Preview | None) -> Stray | None:
-    """Why no row lies inside, for the curator's eyes; None where one does, or where there are no rows."""
+    """Why no row is inside, for the curator's eyes; None where one does, or where there are no rows."""
     if preview is None or not preview.places:
         return None
     lon, lat = np.array(preview.places).T
@@ -233,11 +233,11 @@ class DomainFacts:
     spacing: str
     inside: str
     basis: str
-    many_outside: bool = False  # more than may lie outside without a question
+    many_outside: bool = False  # more than may be outside without a question
 
 
 def is_doubtful(bbox: Box) -> bool:
-    """Whether a person must say if a box crosses the date line: west lies east of east, or it is wide."""
+    """Whether a person must say if a box crosses the date line: west is east of east, or it is wide."""
     return bbox[0] > bbox[2] or bbox[2] - bbox[0] > 180.0
 
 

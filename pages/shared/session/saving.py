@@ -24,7 +24,7 @@ from pages.shared.uploads import PrivateFolder
 
 def portable_settings(settings: Settings, folder: PrivateFolder) -> str:
     """Return the settings as TOML, an upload under its bare name: its copy here ends with the session.
-    `WorkflowError` where two uploads of one name could not be told apart."""
+    `WorkflowError` where two uploads of one name could not be distinguished."""
     names: dict[str, str] = {}
 
     def bare(path: str) -> str:
@@ -164,7 +164,7 @@ def _forget_upload(work: Workspace, key: str) -> None:
     work.uploads.pop(key, None)
 
 
-# What a reader of a release is told anyway; no file, no column that is not published, nothing computed from
+# What a reader of a release learns anyway; no file, no column that is not published, nothing computed from
 # private data.
 OF_THE_VALUES = ("threshold", "direction", "transform", "centre", "clip", "values", "yes_above")
 NAMES = (

@@ -1,4 +1,4 @@
-"""Jobs of a session: progress, computations beside the main path, and the releases under way."""
+"""Jobs of a session: progress, background computations, and the releases under way."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Chain:
 
 @dataclass
 class Planning:
-    """What this session has computed beside the main path, for one workspace."""
+    """Results of background computations of this session, for one workspace."""
 
     mark: int
     wanted: float | None = None  # the agreement that was asked for instead of a budget
@@ -211,7 +211,7 @@ def _cancelled(side: SideJob) -> None:
 
 
 def found(work: Workspace, name: SideJobName, about: tuple[Any, ...]) -> SideJob | None:
-    """The finished computation about exactly this; what went wrong, and what is outdated, is said."""
+    """The finished computation about exactly this; it shows failures and outdated results."""
     side = planning(work).jobs.get(name)
     if side is None:
         return None

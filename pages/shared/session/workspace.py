@@ -42,7 +42,7 @@ NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
 @dataclass(frozen=True)
 class Fetched:
-    """Where the files of a download lie: sales of the year, sales of the reference year, postcodes."""
+    """The files of a download: sales of the year, sales of the reference year, postcodes."""
 
     sales: str
     reference: str | None
@@ -65,7 +65,7 @@ class Workspace:
     derived: tuple[Derived, ...] = ()  # layers that follow from others, from a settings file
     missing: dict[str, float] = field(default_factory=dict, repr=False)  # share of values, curator only
     folder: PrivateFolder = field(default_factory=PrivateFolder)
-    uploads: dict[str, str] = field(default_factory=dict)  # which file stands in which upload widget
+    uploads: dict[str, str] = field(default_factory=dict)  # the file of each upload widget
     private: Preview | None = None  # for the curator's eyes, as `reference`
     reference: Preview | None = None
     domain: Domain | None = None
@@ -89,7 +89,7 @@ class Workspace:
     unread: bool = False  # the screen Data names other files or columns than were read
     other_tab: bool = False
     chosen_by_looking: bool = False  # the design was changed after that map had been shown
-    trip: bool = False  # a recorded trip lies in this visit alone: what is released of it is kept
+    trip: bool = False  # a recorded trip stays in this visit alone; its release is kept
     # Held by whoever releases: a second click waits, and finds it done
     releasing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -273,11 +273,11 @@ class Workspace:
         self.asked_domain = (settings.region, settings.bbox, settings.resolution)
 
     def choose(self, **changes: Any) -> None:
-        """Make choices; whether what was computed before still answers them is what `fits` says."""
+        """Make choices; `fits` says whether earlier results still answer them."""
         self.choices.update(changes)
 
     def fits(self) -> bool:
-        """Whether the search result at hand answers the settings as they stand now."""
+        """Whether the present search result answers the present settings."""
         try:
             return self.found is not None and self.asked() == self.found.settings
         except WorkflowError:
@@ -315,7 +315,7 @@ class Workspace:
         return f"First finish the step {earlier.title}."
 
     def stray(self) -> Stray | None:
-        """Why no row lies inside the area; None where one does."""
+        """Why no row is inside the area; None where one is."""
         if self.domain is None or self.private is None:
             return None
         known = self.strayed
