@@ -242,7 +242,7 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
 
 
 def holds_counts(bundle: Bundle) -> bool:
-    """Whether a bundle can be asked where many records lie, beside its own question: it holds sums
+    """Whether a bundle can be asked where there are many records, besides its own question: it holds sums
     of single records, and is no density of them already, which would be told twice and
     differently."""
     counted = bundle.statement["subject"].get("counts") or {}
@@ -262,7 +262,7 @@ def density_if_any(bundle: Bundle, shared: PublicFacts | None = None) -> Density
 
 
 def released_of(bundle: Bundle, near: Surroundings, shared: PublicFacts | None = None) -> Released:
-    """What the page draws of a bundle with what lies around it; `shared` as in `sums_facts`."""
+    """What the page draws of a bundle and its surroundings; `shared` as in `sums_facts`."""
     return Released(
         bundle.statement,
         bundle.domain,
@@ -275,7 +275,7 @@ def released_of(bundle: Bundle, near: Surroundings, shared: PublicFacts | None =
 
 
 def density_of(bundle: Bundle, above: float, shared: PublicFacts | None = None) -> Density:
-    """Where more than `above` records lie per square kilometre, from the released counts of a
+    """Where there are more than `above` records per square kilometre, from the released counts of a
     bundle.
 
     `bundle`: checked; `above`: records per square kilometre, > 0; `shared` as in `sums_facts`.

@@ -146,7 +146,7 @@ class AreaAnswer:
     """What a release says of one area."""
 
     name: str  # Of the area
-    # Expected share of the area beyond the threshold; None where no hexagon lies in it
+    # Expected share of the area beyond the threshold; None where it has no hexagon
     share: float | None
     low: float | None  # ends of the interval that holds that share with `confidence`
     high: float | None

@@ -1,4 +1,4 @@
-"""Where many records lie: chances, intervals and the table of a release's density."""
+"""Where there are many records: chances, intervals and the table of a release's density."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Density:
 
     @cached_property
     def probability(self) -> Floats:
-        """(N,) chance that more records lie in the hexagon than make the density: whole ones."""
+        """(N,) chance that the hexagon has more records than make the density: whole ones."""
         most = np.floor(self.above * self.domain.areas) + 0.5
         shape, scale = self._law
         return np.asarray(gammaincc(shape, most / scale))

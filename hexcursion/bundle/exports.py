@@ -66,7 +66,7 @@ def write_table(exported: Exported) -> bytes:
 
 
 def read_table(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The columns as they were written; numbers and truth values are told by their look. Raise `BundleError`
+    """The columns as written; numbers and truth values are recognised by their form. Raise `BundleError`
     if it is damaged, its rows have different lengths, or `hex_id` is not `h3` again."""
     with readable(CSV, "a table"):
         rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))

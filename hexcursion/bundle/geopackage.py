@@ -159,7 +159,7 @@ _START = b"SQLite format 3\x00"
 
 
 def write(exported: Exported) -> bytes:
-    """Three layers in WGS 84 with their styles; the facts of the release stand at the boundary. Then the
+    """Three layers in WGS 84 with their styles; the boundary has the facts of the release. Then the
     curator's own layers, each a table that says so in its description."""
     import geopandas
 

@@ -55,7 +55,7 @@ MAX_BYTES: dict[str, int] = {
     ATTRIBUTION: MEGABYTE, SUMS: MEGABYTE, SIGNATURE: 1_000,
 }  # fmt: skip
 # A file of a format that a package adds (`hexcursion.exports`). Readers without that package pass it over.
-# Its name ends as files of data do: a bundle lies on web servers, and none of these is run by a browser.
+# Its name ends as files of data do: web servers serve bundles, and no browser runs these.
 _ADDED = re.compile(
     r"[a-z0-9][a-z0-9._-]{0,55}\.(?:arrow|csv|fgb|geojson|gpkg|json|jsonl|nc|parquet|tif|tsv|txt)"
 )
@@ -216,7 +216,7 @@ def contents_of(source: str | Path | bytes | BinaryIO) -> dict[str, bytes]:
         return _from_zip(source)
     path = Path(source)
     unreadable = BundleError(f"No bundle can be read at {path.name!r}: name a bundle's folder or zip file.")
-    if not str(source) or "\0" in str(path):  # an empty name would stand for the folder one is in
+    if not str(source) or "\0" in str(path):  # an empty name would mean the current folder
         raise unreadable
     if os.path.isdir(path):
         return _from_folder(path)

@@ -78,7 +78,7 @@ class Products:
     direction: Direction  # the side of it that is the set
     cutoff: float  # share or probability from which a cell is in `vote_set`
     confidence: float  # of `inner`, `outer` and `three_way`
-    votes: Floats  # (N,) share of the paths in whose excursion set a cell lies, in steps of 1/L
+    votes: Floats  # (N,) share of the paths whose excursion set has the cell, in steps of 1/L
     # (N,) exceedance probability given the release, where its mechanism has one
     probability: Floats | None
     paths: Bools  # (L, N) excursion set of each path

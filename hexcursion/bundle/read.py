@@ -145,7 +145,7 @@ class Bundle:
     shown: tuple[Floats, Floats] | None = None
     # the released sums and the public numbers of their reading, where its mechanism has them
     sums: StoredSums | None = None
-    # (N, k) public numbers that the design reads beside the records, where it reads any
+    # (N, k) public numbers that the design reads with the records, where it reads any
     covariates: Floats | None = None
     # whether its schema is today's, so that its statement tells everything that follows from the
     # sums

@@ -37,7 +37,7 @@ _WRONG = (
 @dataclass(frozen=True)
 class Signature:
     """A signature that was checked: whoever holds the private half of `key` signed these very
-    checksums. It holds no name. A name beside a key would be an unproved claim: whose
+    checksums. It holds no name. A name with a key would be an unproved claim: whose
     key it is, the operator of a viewer says in a list of his own."""
 
     key: bytes  # Ed25519 public key, 32 bytes

@@ -1,4 +1,4 @@
-"""A hidden folder beside a bundle's place, held by a living process; and rehearsing to write there."""
+"""A hidden folder next to a bundle's place, held by a living process; and rehearsing to write there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Workplace:
 
     @classmethod
     def make(cls, target: Path) -> Workplace:
-        """A new work folder beside `target`. Raise `BundleError` if none can be made."""
+        """A new work folder next to `target`. Raise `BundleError` if none can be made."""
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             while True:
@@ -94,7 +94,7 @@ _BLOCK = 1 << 20
 
 
 def rehearse_writing(contents: Mapping[str, bytes], target: Path, work: Path) -> None:
-    """Write files of these very sizes where the bundle will lie, flush and delete them. What is written is
+    """Write files of these very sizes at the bundle's place, flush and delete them. What is written is
     incompressible and says nothing, so nothing private is left behind wherever this ends; the zip is as large
     as all files together, and at least SPARE_BYTES must be left. Raise `BundleError` if the disk is full or
     nearly so, or refuses to write, to flush or to rename."""

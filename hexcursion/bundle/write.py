@@ -1,4 +1,4 @@
-"""Writing a bundle: checked in memory, staged beside its place, put there whole, even after a
+"""Writing a bundle: checked in memory, staged next to its place, put there whole, even after a
 crash."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from hexcursion.record import AnyRelease, AtlasRelease, Release
 
 @dataclass(frozen=True)
 class BundlePaths:
-    """Where a bundle was written: the folder, and the same files as one zip beside it."""
+    """The place of a bundle: the folder, and the same files as one zip next to it."""
 
     directory: Path
     zip: Path
@@ -57,13 +57,13 @@ class BundlePaths:
 class Staged:
     """A whole bundle in a work folder, flushed to disk, one rename away from its place."""
 
-    target: Path  # where its folder will be; the zip goes beside it
+    target: Path  # where its folder will be; the zip goes next to it
     work: Path  # the work folder that holds both under their final names
     digest: str  # SHA-256 of its SHA256SUMS, hex
 
     def place(self) -> BundlePaths:
         """Put folder and zip in their place. May be repeated after a crash: files in place stay.
-        Raise `BundleError` if another bundle lies there by now, or the disk refuses."""
+        Raise `BundleError` if another bundle is there by now, or the disk refuses."""
         made, made_zip = self.work / self.target.name, self.work / f"{self.target.name}.zip"
         archive = self.target.with_name(made_zip.name)
         try:
@@ -90,7 +90,7 @@ def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
             staged = stage_bundle(release, folder, work.folder)
             try:
                 return staged.place()
-            except BaseException:  # nothing waits for this bundle: half of it must not stand
+            except BaseException:  # nothing waits for this bundle: half of it must not stay
                 if archive.exists() and os.path.samefile(archive, work.folder / archive.name):
                     archive.unlink()
                 raise

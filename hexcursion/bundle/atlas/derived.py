@@ -26,10 +26,10 @@ SIGNS = {"ratio": "/", "difference": "-", "sum": "+"}
 
 
 def chance_of(layers: Layers, derived: Derived) -> Floats:
-    """(N,) chance in each hexagon that the derived layer lies on its asked side, given the release.
+    """(N,) chance in each hexagon that the derived layer is on its asked side, given the release.
 
     Columns that are read apart are independent given the released sums, in the model of the release: the
-    joint law of two is the product of theirs. A ratio, a difference and a sum lie above their threshold.
+    joint law of two is the product of theirs. A ratio, a difference and a sum are above their threshold.
     Raise `BundleError` for columns that the atlas does not have, that were read together, and for a ratio
     whose second column may be 0.
     """
@@ -53,7 +53,7 @@ def _part(layers: Layers, name: str) -> Bundle:
 
 
 def _above(derived: Derived, one: Bundle, other: Bundle) -> Floats:
-    """(N,) chance that a ratio, a difference or a sum lies above its threshold: by quadrature over one
+    """(N,) chance that a ratio, a difference or a sum is above its threshold: by quadrature over one
     column, exactly over the other."""
     if derived.kind == "ratio" and other.response.transform != "log":
         raise BundleError(
@@ -77,7 +77,7 @@ def _above(derived: Derived, one: Bundle, other: Bundle) -> Floats:
 
 
 def _below(layer: Bundle, value: Floats) -> Floats:
-    """(N, J) chance that a column lies below values (N, J) in its own unit."""
+    """(N, J) chance that a column is below values (N, J) in its own unit."""
     mean, sd = _field(layer)
     if layer.response.transform == "log":
         there = value > 0

@@ -199,7 +199,7 @@ def _check_layers(contents: Mapping[str, bytes], atlas: AtlasBundle) -> None:
 
 
 def atlas_facts(statement: Mapping[str, Any]) -> dict[str, Any]:
-    """The key facts of an atlas that stand at its boundary."""
+    """The key facts of an atlas, the properties of its boundary."""
     guarantee = statement["guarantee"]
     return {
         "release_id": statement["release"]["id"],

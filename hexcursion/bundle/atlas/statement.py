@@ -36,7 +36,7 @@ _EARLIER = frozenset(
     }
 )
 OWN = ("subject", "response", "expected", "told", "evaluation", "products")
-"""Members of a statement that each layer has for itself, beside its name, title, cutoff and receipt."""
+"""Members of a statement that each layer has for itself, with its name, title, cutoff and receipt."""
 OF_SUMS = "reference"
 """Member of `sums` that each layer has for itself: the published records that its reading starts from."""
 LEFT_OUT = (*OWN, "exports", "trip", "covariates")

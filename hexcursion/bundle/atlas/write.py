@@ -89,7 +89,7 @@ def atlas_contents(
 
 
 def _boundary_facts(statements: list[dict[str, Any]], columns: int) -> dict[str, Any]:
-    """What stands at the boundary, which is written before the statement is whole."""
+    """The properties of the boundary, which is written before the statement is whole."""
     return atlas_facts({**statements[0], "layers": [None] * columns})
 
 

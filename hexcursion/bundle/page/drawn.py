@@ -79,7 +79,7 @@ def drawing(released: Released, products: Products) -> dict[str, Any]:
 
 
 def told_of(released: Released, products: Products) -> dict[str, Any]:
-    """What the script shows of a release beside the shapes of its hexagons."""
+    """What the script shows of a release, apart from the shapes of its hexagons."""
     stops, start = thresholds(released)
     subject = released.statement["subject"]
     labels = class_labels(products)
@@ -217,7 +217,7 @@ def cents_of(share: Floats) -> NDArray[np.int64]:
 
 
 def shape_of(domain: Domain, near: Surroundings) -> dict[str, Any]:
-    """Centres, corners, the public outline and what lies around it in whole numbers, y downwards."""
+    """Centres, corners, the public outline and its surroundings in whole numbers, y downwards."""
     outlines = [_six(boundary(cell)[:-1]) for cell in domain.cells]
     corners = project(np.vstack(outlines), domain.crs).reshape(-1, CORNERS, 2)
     outline = [project(ring, domain.crs) for ring in rings(domain.drawn_outline)]
@@ -293,7 +293,7 @@ def _simpler(line: Floats, exact: float) -> Floats:
 
 
 def _six(ring: Floats) -> Floats:
-    """A hexagon's own six corners: further ones lie on an edge of it, and a pentagon's last is repeated."""
+    """A hexagon's own six corners: further ones are on an edge of it, and a pentagon's last is repeated."""
     if len(ring) > CORNERS:
         turns = np.abs(_turns(ring))
         keep = np.sort(np.argsort(-turns, kind="stable")[:CORNERS])

@@ -31,7 +31,7 @@ from hexcursion.bundle.statement.expected import (
 from hexcursion.bundle.statement.guarantee import surest_of
 from hexcursion.record import LOW_AGREEMENT
 
-NAMED_PLACES = 3  # places that stand for the whole map
+NAMED_PLACES = 3  # places that describe the whole map
 
 
 About = Literal["How sure", "Who is protected", "What it is not"]
@@ -216,7 +216,7 @@ def largest_regions(
     domain: Domain, members: NDArray[np.bool_], most: int = MOST, places: Sequence[Place] = ()
 ) -> tuple[LargeRegion, ...]:
     """The largest regions of hexagons that touch each other, largest first. `members`: (N,) the
-    set; `most`: how many at most; `places`: named places: each region is told by the one nearest to
+    set; `most`: how many at most; `places`: named places: each region is described by the one nearest to
     its middle."""
     inside = np.flatnonzero(members)
     if inside.size == 0:
@@ -229,7 +229,7 @@ def largest_regions(
 
 
 def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
-    """Where the largest regions of a set lie, in one sentence; "" for an empty or a whole map.
+    """The places of the largest regions of a set, in one sentence; "" for an empty or a whole map.
     `members`: (N,) the set; `places`: as for `largest_regions`."""
     regions = largest_regions(domain, members, NAMED_REGIONS, places)
     if not regions or members.all():
@@ -249,7 +249,7 @@ def listed(texts: Sequence[str]) -> str:
 
 def _region(domain: Domain, cells: NDArray[np.int64], nearby: _Nearby) -> LargeRegion:
     centres = domain.centres[cells]
-    # The hexagon nearest to the region's mean: a mean itself may lie outside a bent region.
+    # The hexagon nearest to the region's mean: a mean itself may be outside a bent region.
     nearest = int(cells[np.argmin(((centres - centres.mean(axis=0)) ** 2).sum(axis=1))])
     lon, lat = domain.centres_lonlat[nearest].tolist()
     size = area(cells.size * hexagon_area(domain))
@@ -261,7 +261,7 @@ def _region(domain: Domain, cells: NDArray[np.int64], nearby: _Nearby) -> LargeR
 
 
 class _Nearby:
-    """Named places by which a region is told, projected once. A city that fills the map, such as
+    """Named places by which a region is described, projected once. A city that fills the map, such as
     London on a map of London, tells nothing about where on it, so it is left out."""
 
     def __init__(self, domain: Domain, places: Sequence[Place]) -> None:
@@ -286,7 +286,7 @@ def _radius(place: Place) -> float:
 
 
 def _part_of_map(domain: Domain, cell: int) -> str:
-    """In which ninth of the map a hexagon lies: "north-west", "middle"."""
+    """The ninth of the map that has a hexagon: "north-west", "middle"."""
     low, high = domain.centres.min(axis=0), domain.centres.max(axis=0)
     share = (domain.centres[cell] - low) / np.maximum(high - low, 1e-9)
     east, north = np.minimum(2, (3 * share).astype(int)).tolist()

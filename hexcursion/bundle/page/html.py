@@ -34,7 +34,7 @@ from hexcursion.bundle.statement.receipt_check import publishers_notes
 from hexcursion.bundle.untrusted import source_of
 
 RESOURCES = Path(__file__).parents[1] / "resources"
-PICTURE = "map.png"  # beside the page, for who makes a card of its address
+PICTURE = "map.png"  # in the page's folder, for programs that make a card of its address
 
 
 def map_html(
@@ -42,7 +42,7 @@ def map_html(
 ) -> bytes:
     """The page's bytes: the same release always gives the same page. Every text of the release is
     escaped; the page's own policy runs its one script and style and lets nothing be loaded.
-    `address`: where the page will stand, for cards of links; `picture`: what `picture_html` made,
+    `address`: the page's address, for cards of links; `picture`: what `picture_html` made,
     which the page shows until the script draws; `signed`: who signed the bundle, by a list of
     signers."""
     statement, domain = released.statement, released.domain
@@ -130,7 +130,7 @@ def live_map(label: str, still: str, choices: str, slider: str) -> str:
 
 
 def _board(label: str, still: str) -> str:
-    """The map that the script draws, with its tools; `still` (HTML) stands there until it does."""
+    """The map that the script draws, with its tools; until then the page shows `still` (HTML)."""
     return f"""<div class="board" id="board" role="group" aria-label="{escape(label)}" tabindex="0">
 <div class="still">{still}</div>
 <div class="tools" hidden><button id="in" type="button" aria-label="Zoom in">+</button>\
@@ -325,7 +325,7 @@ def card_of(title: str, description: str, address: str) -> str:
 
 
 def json_text(value: Mapping[str, Any]) -> str:
-    """JSON that cannot end the element it stands in, whatever its texts hold."""
+    """JSON that cannot end its element, whatever its texts hold."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

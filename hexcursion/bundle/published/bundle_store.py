@@ -1,4 +1,4 @@
-"""The bundles that lie on this machine, and the files that a reader can take along from one."""
+"""The bundles on this machine, and the files of one that a reader can download."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def file_size(size: int) -> str:
 
 def page_of(bundle: Bundle, address: str = "", *, signed: str = "") -> bytes:
     """`map.html` of a checked bundle, with the coast and the places around it, where this
-    installation has them. `address` is where it will stand, for cards of links; `signed`: who
+    installation has them. `address` is that of the site, for cards of links; `signed`: who
     signed it, as a list of signers says; never in the page of a bundle itself."""
     near = around(bundle.domain, bundle.layers)
     return map_html(released_of(bundle, near), bundle.published, address=address, signed=signed)

@@ -105,7 +105,7 @@ def public_line(key: Ed25519PrivateKey) -> str:
 
 
 def sign_bundle(source: Path, key: Ed25519PrivateKey) -> tuple[Path, ...]:
-    """Sign a bundle: its folder, its zip, or both where they lie beside each other; a file is added, nothing
+    """Sign a bundle: its folder, its zip, or both where they are in one folder; a file is added, nothing
     changes. Return the paths signed now, not those that the same key had signed. Raise `BundleError` for a
     file that is no valid bundle, has another signature, is next to another bundle of its name, or cannot
     be written."""
@@ -146,7 +146,7 @@ def sign_bundle(source: Path, key: Ed25519PrivateKey) -> tuple[Path, ...]:
 
 
 def _put(target: Path, work: Path, content: bytes) -> None:
-    """Write a file whole or not at all, in place of what stands there; drafts lie in `work`."""
+    """Write a file whole or not at all, in place of the present one; drafts are in `work`."""
     handle, draft = tempfile.mkstemp(prefix=f".{target.name}.", dir=work)
     try:
         with os.fdopen(handle, "wb") as stream:

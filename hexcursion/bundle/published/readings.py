@@ -38,7 +38,7 @@ class Reading:
     files: Callable[[Sequence[Path]], ReadTogether]  # raises `BundleError` for bundles that do not fit
     script: Callable[[], str]  # of the page: the app's policy lets the viewer run it
     tab: str  # title of its tab in the viewer
-    show: Callable[[Any], None]  # draws that tab beside an opened bundle
+    show: Callable[[Any], None]  # draws that tab of an opened bundle
 
 
 READINGS: Registry[Reading] = Registry("hexcursion.readings", {}, Reading)

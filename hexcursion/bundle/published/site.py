@@ -56,7 +56,7 @@ class Listed:
 
 
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
-    """Bundles among the given files and folders, and in folders of bundles; a zip beside its folder once.
+    """Bundles among the given files and folders, and in folders of bundles; a zip and its folder count once.
     Raise `BundleError` if a folder holds none."""
     found: list[Path] = []
     for source in sources:
@@ -217,7 +217,7 @@ def _write_atlas(
 
 def embed_code(bundle: Bundle, folder: str, address: str = "") -> str:
     """The lines of HTML that show a release's page within another page. `folder`: of the release in its site;
-    `address`: where the site stands; without it a placeholder is to be replaced."""
+    `address`: that of the site; without it a placeholder is to be replaced."""
     where = f"{(address or UNKNOWN).rstrip('/')}/{folder}/{layout.PAGE}"
     return (
         f'<iframe src="{escape(where)}" title="{escape(heading_of(bundle.statement))}" width="100%" '
@@ -266,7 +266,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 def index_html(listed: Sequence[Listed], joint: Sequence[tuple[str, str, str]] = ()) -> bytes:
     """The list of all releases, newest first: picture, question, answer, facts, files. It has no script.
-    `joint`: page, question and what the page shows, of releases read together; they stand first."""
+    `joint`: page, question and what the page shows, of releases read together; they come first."""
     policy = (
         f"default-src 'none'; img-src 'self' data:; style-src '{source_of(_style())}'; base-uri 'none'; "
         "form-action 'none'"

@@ -66,7 +66,7 @@ def products_block(
 
 
 def _said(name: ProductName, meaning: str, draws: int | None) -> str:
-    """Joint statements rest on the draws of the field where there are such draws beside the paths."""
+    """Joint statements rest on the draws of the field where the release has such draws."""
     if draws is None or name not in ("inner", "outer"):
         return meaning
     return meaning.replace("of the paths", f"of {draws} draws of the field")
@@ -266,7 +266,7 @@ def _scope_block(scope: Scope) -> dict[str, Any]:
 
 
 def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
-    """The key facts that stand once at every GeoJSON collection, flat. Text is neutralised for spreadsheets:
+    """The key facts that every GeoJSON collection has once, flat. Text is neutralised for spreadsheets:
     attribute tables end in them."""
     guarantee, subject, design = statement["guarantee"], statement["subject"], statement["design"]
     named = {

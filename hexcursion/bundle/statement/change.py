@@ -19,7 +19,7 @@ A larger chance does not show that nothing has changed."""
 
 HALF_WIDTH = 1.645  # deviations on each side that a 90 % interval holds
 LEAST_POINTS = 0.05  # a smaller difference of shares, in percentage points, reads as 0
-CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a told chance, and of the width of the interval
+CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a stated chance, and of the width of the interval
 
 
 def change_block(change: Change, scale: ResponseScale, subject: Mapping[str, Any]) -> dict[str, Any]:

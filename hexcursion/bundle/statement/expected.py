@@ -22,14 +22,14 @@ from hexcursion.words import error_words, per_cent, range_words, ratio_words, ri
 Floats = NDArray[np.float64]
 
 DIFFERS = 0.15
-"""Gap between the told and the expected agreement from which a reader is warned: wider than the
+"""Gap between the stated and the expected agreement from which a reader is warned: wider than the
 error of a release about itself on real data, so that the rehearsal is what failed."""
 
 UNUSUAL = 0.05
 """Chance, under the model, of sums that are said to be unusual: of true models one in twenty is
 doubted."""
 
-SLACK = 1e-6  # of a told number that a reader recomputes
+SLACK = 1e-6  # of a stated number that a reader recomputes
 # From sums
 MAP_SLACKS = {"agreement": 1e-3, "right": 1e-3, "found": 1e-3, "low": 0.01, "high": 0.01}
 
@@ -131,9 +131,9 @@ def told_block(
 
 
 def map_block(products: Products, shown_map: tuple[Floats, Floats], draws: Floats | None) -> dict[str, Any]:
-    """What is told of the map of the same records without privacy, over the judged hexagons, and
-    the range in which its agreement lies with a chance of 80 %: by joint `draws` (J, N), and never
-    without the agreement that is told."""
+    """Statements on the map of the same records without privacy, over the judged hexagons, and
+    the range of its agreement with a chance of 80 %: by joint `draws` (J, N), and never
+    without a stated agreement."""
     told = _of_map(products, exceedance_probability(*shown_map, products.level, products.direction))
     if draws is None or told["agreement"] is None:
         return told
@@ -148,7 +148,7 @@ def map_block(products: Products, shown_map: tuple[Floats, Floats], draws: Float
 
 
 def _there(products: Products) -> NDArray[np.bool_]:
-    """(N,) hexagons that the told numbers are about: earlier versions spoke of all."""
+    """(N,) hexagons that the stated numbers are about: all in earlier versions."""
     return np.ones_like(products.judged) if products.earlier else products.judged
 
 
@@ -225,7 +225,7 @@ def figures_told(told: Mapping[str, Any]) -> str:
 
 
 def agreement_between(of_map: Mapping[str, Any]) -> str:
-    """The range of the told agreement, to stand behind its number; "" where none is told."""
+    """The range of the stated agreement, to follow its number; "" without one."""
     if "low" not in of_map:
         return ""
     ends = f"between {of_map['low']:.2f} and {of_map['high']:.2f}"
@@ -233,7 +233,7 @@ def agreement_between(of_map: Mapping[str, Any]) -> str:
 
 
 def agreement_told(told: Mapping[str, Any] | None) -> str:
-    """The told agreement with its range, as a sentence; "" where no range is told."""
+    """The stated agreement with its range, as a sentence; "" without a range."""
     of_map = None if told is None else told.get("map")
     if of_map is None or "low" not in of_map:
         return ""
@@ -257,7 +257,7 @@ def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ..
 
 
 def figures_beside(statement: Mapping[str, Any], shown: str) -> tuple[str, ...]:
-    """The agreement told, and the one expected where a map promises something (`shown_words`).
+    """The stated agreement, and the expected one where a map promises something (`shown_words`).
 
     Where records are too few to promise anything no other figure says how right the map is.
     """
@@ -296,7 +296,7 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
     """A sentence where the release tells much more, or much less, than was expected; "" where it
     does not."""
     if expected is None or told is None or told.get("map") is None or "judged" in told:
-        # Of judged hexagons chances are told, and records were expected: these do not compare
+        # Chances are stated over judged hexagons, and records were expected: these do not compare
         return ""
     before, after = expected["agreement"], told["map"]["agreement"]
     if before is None or after is None or abs(after - before) < DIFFERS:

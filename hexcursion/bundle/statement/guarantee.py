@@ -76,7 +76,7 @@ def _owners_text(relation: Relation, protects: Protects, owner: Mapping[str, Any
 
 
 def guarantee_block(release: Release) -> dict[str, Any]:
-    """The block as it stands in a statement. Raise `BundleError` for an unknown unit of protection,
+    """The block of a statement. Raise `BundleError` for an unknown unit of protection,
     a bound that is not proved, or text that is too long."""
     privacy = release.privacy
     if privacy.unit not in get_args(Unit):
@@ -303,7 +303,7 @@ def _one_cost(
 
 def check_noise(guarantee: Mapping[str, Any], least: Cost | None, *, whole: bool = False) -> None:
     """Raise BundleError if the stated cost is below `least`, what the design's own noise costs,
-    where that is known. A pilot or anything else beside the release makes the stated cost larger,
+    where that is known. A pilot or anything else besides the release makes the stated cost larger,
     never smaller. A `whole` statement, of today's schema, lacks no price that is known."""
     if least is None:
         return

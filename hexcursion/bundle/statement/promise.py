@@ -32,7 +32,7 @@ def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str,
     probabilities.
 
     It holds the number of judged hexagons, both numbers, and the expected share of records in
-    hexagons whose typical value lies on the side that the map shows (a single record scatters about
+    hexagons whose typical value is on the side that the map shows (a single record scatters about
     it): null where too few records are, or nothing is shown. They follow from the published
     chances, the expected and the public number of records, and `prior_mean_used`.
     """

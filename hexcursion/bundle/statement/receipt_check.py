@@ -62,7 +62,7 @@ _BETTER = re.compile(rf"better \(({_N}) instead of ({_N})\)")
 _TIMES = re.compile(r"in (\d+) of (\d+) changes")
 _HIDDEN = f"(?:{'|'.join(promises.hidden_words(each) for each in HIDING)})"
 _ALSO = rf"{_N} of them also hides? {_HIDDEN}, at epsilon {_N}, and the others do not"
-# What the program says of facts that stand nowhere else in a statement: text, and whether it is a
+# What the program says of facts that a statement has nowhere else: text, and whether it is a
 # warning.
 _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Prior mean": ((r"Public: .+\.", False),),
@@ -276,7 +276,7 @@ def _check_tuning(tuning: Mapping[str, Any]) -> None:
 
 
 def _needed(statement: Mapping[str, Any]) -> set[str]:
-    """Topics beside those that follow, which other fields ask for."""
+    """Further topics, which other fields ask for."""
     expected = statement["expected"]
     poor = expected is not None and _poor(expected, statement["guarantee"]["n"])
     asked = {

@@ -155,7 +155,7 @@ def _check_texts(statement: dict[str, Any]) -> None:
 
 
 def _check_notes(statement: dict[str, Any]) -> None:
-    """Notes beside the numbers of the files are the program's own."""
+    """Notes with the numbers of the files are the program's own."""
     paths, sums = statement["paths"], statement.get("sums", {})
     for part, note in ((paths, ROUNDING_NOTE), (paths.get("draws", {}), DRAWS_NOTE), (sums, SUMS_NOTE)):
         if part and part["note"] != note:
@@ -185,7 +185,7 @@ def _check_counts(statement: dict[str, Any], law: str) -> None:
 
 
 def _check_trip(statement: dict[str, Any]) -> None:
-    """The words about a sanitised trip follow from its numbers, and stand where a reader meets them."""
+    """The words about a sanitised trip follow from its numbers, and are where a reader meets them."""
     trip = statement.get("trip")
     if trip is None:
         return
