@@ -96,7 +96,8 @@ class Ball:
         if self == ONE_COLUMN:
             return ""
         yes = f", {len(self.answers)} of them answers of yes and no" if self.answers else ""
-        return f"; {self.columns} columns{yes} in a ball of radius {self.radius:.4g}"
+        reaches = f", which reach {', '.join(f'{each:.4g}' for each in self.reaches)}" if self.reaches else ""
+        return f"; {self.columns} columns{yes} in a ball of radius {self.radius:.4g}{reaches}"
 
     @property
     def limit(self) -> int:

@@ -14,7 +14,14 @@ from data_loaders.observations import COLUMNS
 from data_loaders.repeats import clashes_dropped
 from dpgp_core.errors import CoreError
 from hexcursion.errors import Report, WorkflowError
-from hexcursion.project.load import Compared, choose_response, load_project, load_source, with_reference
+from hexcursion.project.load import (
+    Compared,
+    choose_response,
+    load_project,
+    load_source,
+    unit_as_read,
+    with_reference,
+)
 from hexcursion.project.model import HeldTable, Loaded, Project, answers_of, refuse_long_words
 from hexcursion.project.records import PlacedObservations, located
 from hexcursion.project.simulated import stand_in
@@ -77,9 +84,10 @@ def load_atlas(
         reports.append(report)
     records, value = joined(parts)
     again = 0
-    if settings.equal_rows == "once":
+    if settings.equal_rows != "each":
         kept = _first_of_equal(records, value)
         again = records.size - kept.size
+        _refuse_to_guess(settings, again)
         records, value = records.take(kept), value[kept]
     report = _report(settings, reports, parts, again)
     if settings.first.records_about is not None:
@@ -113,6 +121,17 @@ def load_atlas(
         _project_of(base, layer, replace(own, report=report), compared) for layer, own, compared in made
     )
     return AtlasProject(settings, projects, cell[inside], value[inside])
+
+
+def _refuse_to_guess(settings: AtlasSettings, again: int) -> None:
+    """Raise `WorkflowError` for equal rows of answers alone, which may be one record or several."""
+    guessed = settings.equal_rows is None and len(settings.answers) == len(settings.layers)
+    if guessed and again and all(layer.yes_above is None for layer in settings.layers):
+        raise WorkflowError(
+            f"{plural(again, 'row')} of these answers may repeat an earlier one or be another record: name "
+            "the column of an identifier, or say with `equal_rows` (--equal-rows each, or once) whether each "
+            "of them is a record."
+        )
 
 
 def _answer(name: str, settings: ReleaseSettings, column: Floats) -> None:
@@ -182,7 +201,7 @@ def _read(settings: ReleaseSettings, tables: Mapping[str, HeldTable]) -> tuple[O
     try:
         with clashes_dropped(settings.records_about is not None):
             return load_source(
-                settings.data, settings.value_unit, settings.owner, tables.get(settings.data.path)
+                settings.data, unit_as_read(settings), settings.owner, tables.get(settings.data.path)
             )
     except DataError as error:
         kinds = (

@@ -235,7 +235,7 @@ def _load_covariates(settings: ReleaseSettings, domain: Domain, private: Loaded)
     return covariates
 
 
-def _unit(settings: ReleaseSettings) -> str:
+def unit_as_read(settings: ReleaseSettings) -> str:
     """Return the unit of measure of the values as they are read."""
     return settings.value_unit or {"yes-no": "%", "count": "records"}.get(settings.values, "")
 
@@ -264,7 +264,7 @@ def _load_private(
     """Read and place the private rows, with a note on how exact their places are."""
     callback = _read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))
     with reading(callback), clashes_dropped(settings.records_about is not None):
-        observations, rows = load_source(settings.data, _unit(settings), settings.owner, held)
+        observations, rows = load_source(settings.data, unit_as_read(settings), settings.owner, held)
     private = place_private(
         observations,
         rows,
@@ -323,7 +323,7 @@ def with_reference(
 ) -> Compared:
     """Read the reference data, which must not overlap with the private rows."""
     answers = answers_of(settings)
-    observations, _ = load_source(source, _unit(settings), held=held)
+    observations, _ = load_source(source, unit_as_read(settings), held=held)
     two_values = answers is not None and answers.yes_above is None
     warning = refuse_overlap(private.observations, observations, answers=two_values)
     if warning is not None:

@@ -12,7 +12,7 @@ from dpgp_core.atlas.design import AtlasDesign, Columns
 from dpgp_core.spectral.ball import MOST_COLUMNS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
-from hexcursion.settings.derived import Derived, derived_from
+from hexcursion.settings.derived import Derived, derived_from, refuse_mixed
 from hexcursion.settings.field import Checked, Setting, fields_of
 from hexcursion.settings.model import (
     ReleaseSettings,
@@ -80,7 +80,7 @@ class AtlasSettings:
     layers: tuple[ReleaseSettings, ...]  # one for each column, in order; alike but for `OWN`
     choices: AtlasChoices
     title: str = ""  # of the whole
-    equal_rows: Literal["once", "each"] = "once"  # whether rows equal in all columns count once
+    equal_rows: Literal["once", "each"] | None = None  # of rows equal in all columns; None: once, unsaid
     derived: tuple[Derived, ...] = ()  # layers that follow from others, published with them at no cost
     weights: tuple[float, ...] = ()  # priorities of the columns, in their order; () where all are alike
 
@@ -93,8 +93,8 @@ class AtlasSettings:
     def shared(self) -> ReleaseSettings:
         """The settings of the first column as a file says them: with the title of all, and with what becomes
         of rows that are equal in all columns."""
-        rows = None if self.equal_rows == "once" else self.equal_rows
-        return self.first.with_changes(title=self.title, data=replace(self.first.data, equal_rows=rows))
+        data = replace(self.first.data, equal_rows=self.equal_rows)
+        return self.first.with_changes(title=self.title, data=data)
 
     @property
     def own(self) -> dict[str, dict[str, Any]]:
@@ -168,12 +168,13 @@ def any_settings(raw: Mapping[str, Any]) -> Settings:
     values = _with_reference(values, tuple(columns))
     title = values.pop("title", None) or ""
     data = _data(values)
-    equal: Literal["once", "each"] = "each" if data.get("equal_rows") == "each" else "once"
+    equal = data.get("equal_rows")
     layers = tuple(
         _layer(values, each, {**data, "value": name, "equal_rows": "each"}) for name, each in own.items()
     )
     weights = _weights(columns)
     _refuse_layers(layers, weights, choices)
+    refuse_mixed(derived, [str(each.data.value) for each in layers if each.values == "yes-no"])
     made = fields_of(ReleaseSettings)["title"].check(title)
     return AtlasSettings(layers, choices, made, equal, derived, weights)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -59,3 +59,15 @@ def derived_from(words: Sequence[Any]) -> Derived:
                 f"End a {kind} with its threshold, such as: {kind} pb zn 0.5, not {words[-1]!r}."
             ) from None
     return Derived(kind, tuple(arguments), threshold)  # type: ignore[arg-type]
+
+
+def refuse_mixed(derived: Sequence[Derived], answers: Collection[str]) -> None:
+    """Raise `WorkflowError` for a ratio, difference or sum that takes a share of `answers`, the columns of
+    yes and no, together with an amount, or a ratio of shares."""
+    for each in derived:
+        shares = len(set(each.of) & set(answers))
+        if each.kind in OF_TWO and (shares == 1 or (shares == 2 and each.kind == "ratio")):
+            raise WorkflowError(
+                f"A {each.kind} of {listed(list(each.of))} takes a share of answers for an amount: ask for "
+                "both or any of them, or for the difference of two shares."
+            )

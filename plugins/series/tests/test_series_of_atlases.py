@@ -84,3 +84,15 @@ def test_a_series_of_atlases_names_its_column(places: list[Path]) -> None:
         series(places, layer="lead", times=[2017.0, 2018.0])
     with pytest.raises(BundleError, match="atlas"):
         open_bundles(places)
+
+
+def test_columns_beside_answers_are_not_read_over_time(tmp_path: Path) -> None:
+    answers = {"values": {"o3": "yes-no"}, "yes_above": {"o3": 58.0}, "derived": []}
+    plan = {**PLAN, **answers, "threshold": {**PLAN["threshold"], "o3": 40.0}, "budget": 9.0}
+    plan |= {"centre": {"no2": 28.0, "pm": 2.5}, "clip": {"no2": 15.0, "pm": 0.6}}
+    places = [tmp_path / f"atlas{year}" for year in (3, 4)]
+    for year, place in zip((3, 4), places, strict=True):
+        hexcursion.release(village(seed=year), **plan, period=f"20{year}0", out=place)
+    for column, said in (("o3", "Answers of yes and no"), ("no2", "Atlases with answers or weights")):
+        with pytest.raises(BundleError, match=said):
+            series(places, layer=column)

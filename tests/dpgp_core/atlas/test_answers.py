@@ -174,6 +174,9 @@ def test_a_map_of_answers_is_about_that_of_one_column_with_this_noise(presence: 
     for made, layer in zip(again, released.layers, strict=True):
         assert np.allclose(made.mean, layer.mean, atol=2e-6)  # type: ignore[arg-type]
         assert np.allclose(made.sd, layer.sd, atol=2e-6)  # type: ignore[arg-type]
+    shorter = replace(design, reaches=(1.0, design.reaches[1] - 0.25, 1.0))
+    with pytest.raises(CoreError, match="noise of these sums is not that of their design"):
+        read_atlas_again(shorter, facts, [layer.sums for layer in released.layers])  # type: ignore[misc]
     chance = released.layers[1].probability(float(ndtri(0.35)))
     assert chance[south].mean() > 0.9
     assert chance[~south].mean() < 0.1

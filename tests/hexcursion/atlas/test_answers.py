@@ -12,7 +12,7 @@ import pandas
 import pytest
 
 import hexcursion
-from hexcursion.bundle.atlas.read import atlas_doubts, atlas_from_contents
+from hexcursion.bundle.atlas.read import atlas_from_contents
 from hexcursion.bundle.layout import STATEMENT, SUMS, contents_of, seal
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.cli.main import build_parser
@@ -29,7 +29,7 @@ ASKED: dict[str, Any] = {
     "centre": {"no2": 28.0, "pm": 2.5},
     "clip": {"no2": 15.0, "pm": 0.6},
     "values": {"damp": "yes-no"},
-    "derived": [["both", "no2", "damp"], ["difference", "damp", "no2", 5.0]],
+    "derived": [["both", "no2", "damp"]],
 }
 """Two pollutants, and whether a house is damp."""
 
@@ -79,9 +79,8 @@ def test_a_layer_of_answers_cannot_pass_for_one_of_amounts(tmp_path: Path) -> No
         atlas_from_contents(forged(answers=[]))
     with pytest.raises(BundleError, match="impossible design: answers of this reach"):
         atlas_from_contents(forged(answers=[0, 1]))
-    # answers that were released shorter than stated would have another share
-    doubts = atlas_doubts(atlas_from_contents(forged(reaches=[1.0, 0.25, 1.0])))
-    assert any(doubt.startswith("damp:") for doubt in doubts)
+    with pytest.raises(BundleError, match="receipt's line 'Mechanism' does not follow"):
+        atlas_from_contents(forged(reaches=[1.0, 0.25, 1.0]))
 
 
 def test_weights_are_public_and_shift_the_noise(tmp_path: Path) -> None:
@@ -117,6 +116,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "scale": ({"clip": {"no2": 15.0, "pm": 0.6, "damp": 1.0}}, "without `clip`"),
     "weight": ({"weight": {"no2": 0.0}}, "weight must be"),
     "weights and gaps": ({"weight": {"no2": 2.0}, "gaps": True}, "have the weight of all"),
+    "share less amount": (
+        {"derived": [["difference", "damp", "no2", 5.0]]},
+        "A difference of damp and no2 takes a share of answers for an amount",
+    ),
     "no column": ({"weight": {"lead": 2.0}}, "'lead', which is none of the columns"),
 }  # fmt: skip
 
@@ -125,7 +128,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_does_not_fit_is_refused_before_any_charge(
     settings: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
-    asked = {**ASKED, "derived": [], **settings}
+    asked = {**ASKED, **settings}
     if "pm" in (asked.get("values") or {}):
         asked["threshold"] = {**asked["threshold"], "pm": 50.0}
     with pytest.raises(WorkflowError, match=said) as refused:
@@ -134,8 +137,52 @@ def test_what_does_not_fit_is_refused_before_any_charge(
     assert not (tmp_path / "atlas").exists()
 
 
+def test_equal_rows_of_answers_alone_are_not_guessed() -> None:
+    """Two houses of one place may both be damp and dark."""
+    frame = houses().assign(dark=lambda each: (each["pm"] > 12.0).astype(int))
+    twice = pandas.concat([frame, frame.iloc[:30]])
+    asked = {
+        **ASKED, "value": ["damp", "dark"], "threshold": {"damp": 40.0, "dark": 50.0}, "values": "yes-no",
+        "centre": None, "clip": None, "transform": None, "derived": [], "value_unit": "",
+    }  # fmt: skip
+    with pytest.raises(WorkflowError, match="30 rows of these answers may repeat an earlier one"):
+        hexcursion.plan(twice, **asked)
+    with pytest.warns(hexcursion.CuratorWarning):
+        once = hexcursion.plan(twice, **asked, equal_rows="once")
+    each = hexcursion.plan(twice, **asked, equal_rows="each")
+    assert once.plan.privacy.n < each.plan.privacy.n
+    assert once.plan.chosen is not None
+    assert once.plan.chosen.design.reaches == (1023 / 1024, 1023 / 1024)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_an_atlas_of_answers_is_published(public: bool, tmp_path: Path) -> None:
+    frame = houses().assign(dark=lambda each: (each["pm"] > 12.0).astype(int))
+    asked = {
+        **ASKED, "value": ["damp", "dark"], "threshold": {"damp": 40.0, "dark": 50.0}, "values": "yes-no",
+        "centre": None, "clip": None, "transform": None, "value_unit": "", "equal_rows": "each",
+        "derived": [["difference", "damp", "dark", 5.0]], "places_public": public,
+    }  # fmt: skip
+    made = hexcursion.release(frame, **asked, out=tmp_path / "atlas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = hexcursion.open_atlas(made.place)
+    assert again.statement["derived"][0]["in_words"].startswith("share of readings with damp - share of")
+    assert again.statement["guarantee"]["protects"] == ("values" if public else "values and places")
+
+
 def test_a_limit_makes_answers_of_amounts_and_words_say_the_same() -> None:
-    words = ["release", "--data", "v.csv", *OPTIONS, "--out", "o", "--values", "o3=yes-no", "--yes-above"]
+    words = [
+        "release",
+        "--data",
+        "v.csv",
+        *OPTIONS[:-5],
+        "--out",
+        "o",
+        "--values",
+        "o3=yes-no",
+        "--yes-above",
+    ]
     words += ["o3=55", "--weight", "pm=2", "--threshold", "no2=30", "o3=20", "pm=12"]
     words += ["--centre", "no2=28", "pm=2.5", "--clip", "no2=15", "pm=.6"]
     made = any_from_options(build_parser().parse_args(words))
