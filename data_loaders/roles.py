@@ -17,7 +17,7 @@ from data_loaders.files.sources import Table
 from data_loaders.observations import OwnerWord
 from data_loaders.wanted import Wanted
 
-ONE_EACH = "\0one each"  # stands for the column of values where rows are counted; every value is 1
+ONE_EACH = "\0one each"  # the column of values where rows are counted; every value is 1
 
 
 @dataclass(frozen=True)

@@ -272,7 +272,7 @@ def _asked_rows(block: Block, roles: Columns, tally: Tally, store: Found) -> Any
 
 
 def _value(block: Block, reading: _Reading, entries: Any, numbers: Numbers, rows: Any) -> Censored:
-    """Return the values in the asked unit, and which lie below or above a limit."""
+    """Return the values in the asked unit, and which are below or above a limit."""
     roles, name = reading.chosen, reading.stated.condition
     condition = None if name is None else text(block.columns[f"w:{name}"].take(rows))
     value = parse_censored(entries, numbers, reading.marks[roles.value], reading.missing, condition)

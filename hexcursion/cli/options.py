@@ -140,7 +140,7 @@ def _form_of(item: Field) -> dict[str, Any]:
 
 
 def _add_further_options(groups: Mapping[Any, Any]) -> None:
-    """Options that stand for several settings, or for none."""
+    """Options that set several settings, or none."""
     groups["set"].add_argument(
         "--derived",
         nargs="+",
@@ -229,7 +229,7 @@ def _is_proposed(options: argparse.Namespace) -> bool:
 
 
 def _values(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings that were given, by key; what stands in for others is said."""
+    """The given settings, by key; it prints the substitutes for others."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     values: dict[str, Any] = read_toml(given["config"]) if "config" in given else {}
     if "config" in given and "trust_settings" not in given:

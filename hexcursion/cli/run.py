@@ -314,7 +314,7 @@ def _print_receipt(lines: tuple[ReceiptLine, ...]) -> None:
 
 
 def _print_shared(plan: Plan) -> None:
-    """Curator only: the exact number stands in no file, since it tells who was in an earlier
+    """Curator only: no file has the exact number, since it tells who was in an earlier
     release."""
     standing = plan.preview.standing
     if standing is not None and standing.shared:
@@ -322,7 +322,7 @@ def _print_shared(plan: Plan) -> None:
 
 
 def _print_alike(found: Sequence[Alike]) -> None:
-    """Curator only: likenesses come from private records and stand in no file."""
+    """Curator only: likenesses come from private records, and no file has them."""
     if found:
         print(f"\n{CURATOR_ONLY}", file=sys.stderr)
     for alike in found:
@@ -359,7 +359,7 @@ def _figure(value: float) -> str:
 
 
 def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
-    """Curator only: all of it is computed from private records and stands in no file."""
+    """Curator only: all of it is computed from private records, and no file has it."""
     baseline = curators_map(project, tuned.result.model)
     judged = bundle.published.judged
     found = compare(bundle.published.in_set, baseline.inside & judged)

@@ -240,7 +240,7 @@ def _compared(
 
 
 def _project_of(base: Project, settings: ReleaseSettings, private: Loaded, compared: Compared) -> Project:
-    """The project of one column beside its reference."""
+    """The project of one column with its reference."""
     return replace(
         base,
         settings=settings,

@@ -28,7 +28,7 @@ def county_settings(public: int = COUNTY_YEARS[0]) -> ReleaseSettings:
     """Return the settings of the real example: house sales of Lucas County in 1998, with an earlier
     year as public reference.
 
-    All of them have since been published; the sales of 1998 stand for private records.
+    All of them have since been published; the sales of 1998 play private records.
     """
     private = COUNTY_YEARS[1]
     data, reference = (

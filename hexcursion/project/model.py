@@ -113,7 +113,7 @@ class Pilot:
     cost: Cost  # the proved cost of the look
     epsilon: float  # of the look alone, an upper bound
     entry: str  # the seal of its ledger entry
-    law: WorldModel | None = None  # of the field that stands in, where it was chosen privately
+    law: WorldModel | None = None  # of the simulated field, where it was chosen privately
 
 
 @dataclass(frozen=True)
