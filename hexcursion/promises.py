@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dpgp_core.accounting.composition import Neighbours
@@ -23,62 +24,84 @@ def protected_word(guarantee: Mapping[str, Any]) -> UnitWord:
     return str(guarantee.get("owner", {}).get("word", guarantee["unit_word"]))
 
 
-def owned(unit_word: UnitWord, owner: Mapping[str, Any] | None) -> str:
-    """What is exchanged: "one reading", "one sensor", or "all readings of one sensor"."""
-    if owner is None or owner["records"] == 1:
-        return f"one {unit_word if owner is None else owner['word']}"
-    return f"all {plural(2, unit_word)[2:]} of one {owner['word']}"
+@dataclass(frozen=True)
+class Protected:
+    """Whom and what a guarantee protects."""
+
+    word: UnitWord  # for one record
+    unit: Unit = "point"
+    relation: Relation = "replace-one"
+    protects: Protects = "values and places"
+    values: int = 1  # of a record; 0 where records are counted
+    owner: Mapping[str, Any] | None = None  # the block of a statement on the owners of records
+
+    @classmethod
+    def by(cls, guarantee: Mapping[str, Any], values: int = 1) -> Protected:
+        """Read it from the guarantee of a statement."""
+        return cls(
+            guarantee["unit_word"],
+            guarantee["unit"],
+            guarantee["relation"],
+            guarantee["protects"],
+            values,
+            guarantee.get("owner"),
+        )
+
+    @property
+    def one(self) -> UnitWord:
+        """The word for the owner of records, or for one record where no column names owners."""
+        return self.word if self.owner is None else str(self.owner["word"])
+
+    @property
+    def exchanged(self) -> str:
+        """What is exchanged: "one reading", "one sensor", or "all readings of one sensor"."""
+        if self.owner is None or self.owner["records"] == 1:
+            return f"one {self.one}"
+        return f"all {self.many} of one {self.one}"
+
+    @property
+    def many(self) -> str:
+        """The word for several records."""
+        return plural(2, self.word).removeprefix("2 ")
+
+    @property
+    def of_record(self) -> str:
+        """The words for the values of one record that has any."""
+        return "its value" if self.values == 1 else "its values"
 
 
 def epsilon_sentence(
-    epsilon: float,
-    delta: float,
-    unit_word: UnitWord,
-    relation: Relation = "replace-one",
-    n: int | None = None,
-    *,
-    chance: float | None = None,
-    owner: Mapping[str, Any] | None = None,
+    protected: Protected, epsilon: float, delta: float, n: int | None = None, *, chance: float | None = None
 ) -> str:
     """What epsilon promises, as odds and as what becomes of a guess.
 
-    `chance` is that of `surest`: None, which says nothing of a guess, before there is a design. With a delta
-    of at least one in the number of records `n` a whole record may be published: then no chance is said,
-    because it would be about luck. `owner` is that of a stated guarantee.
+    `chance` is that of `surest`, None before there is a design. With a delta of at least one in the number of
+    records `n` a whole record may be published, and the sentence gives no chance, which would be luck.
     """
-    change = "Exchanging" if relation == "replace-one" else "Adding or removing"
-    if owner is not None and relation == "add-or-remove":
+    change = "Exchanging" if protected.relation == "replace-one" else "Adding or removing"
+    if protected.owner is not None and protected.relation == "add-or-remove":
         change = "Adding, removing or exchanging"
-    one = unit_word if owner is None else owner["word"]
     text = (
-        f"{change} {owned(unit_word, owner)} can make any published result up to {times(epsilon)} more "
+        f"{change} {protected.exchanged} can make any published result up to {times(epsilon)} more "
         f"likely, apart from a slack of {one_in(delta)}."
     )
     if n is not None and n * delta >= 1.0:
-        text += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
+        text += f" With {plural(n, protected.word)} this slack allows a whole record to be published."
     elif chance is not None:
-        text += f" {guess_words(chance, one)}."
+        text += f" {guess_words(chance, protected.one)}."
     return f"{text} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else text
 
 
 PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in practice."
 
 
-def protected_text(
-    unit: Unit,
-    unit_word: UnitWord,
-    n: int,
-    protects: Protects = "values and places",
-    relation: Relation = "replace-one",
-    *,
-    values: int = 1,
-    owner: Mapping[str, Any] | None = None,
-) -> str:
-    """What the guarantee covers, in one sentence; `owner` is that of a stated guarantee. Where n is no public
-    number it is only about so many. A record has so many `values`; one that is counted has none."""
-    among = "among" if relation == "replace-one" else "among about"
-    if unit == "cell":
-        place = ", and which hexagon it is" if protects == "values and places" else ""
+def protected_text(protected: Protected, n: int) -> str:
+    """What the guarantee covers, in one sentence; a number `n` that is not public is only about right."""
+    places = protected.protects == "values and places"
+    owner, word = protected.owner, protected.word
+    among = "among" if protected.relation == "replace-one" else "among about"
+    if protected.unit == "cell":
+        place = ", and which hexagon it is" if places else ""
         public = "" if place else " Which hexagons hold observations is public."
         return (
             f"One hexagon's whole record: the median of its observations{place}, {among} "
@@ -86,22 +109,17 @@ def protected_text(
         )
     if owner is not None and owner["records"] > 1:
         apart = ", no two of them in one hexagon" if owner["apart"] else ""
-        hidden, end = "the values and the places" if values else "the places", ""
-        if protects == "values":
+        hidden, end = "the values and the places" if protected.values else "the places", ""
+        if not places:
             hidden, end = "the values", " Their places are public."
         return (
-            f"One {owner['word']}: {hidden} of all its {plural(2, unit_word)[2:]}, at most "
-            f"{owner['records']:,}{apart}, {among} {plural(n, unit_word)}.{end}"
+            f"One {owner['word']}: {hidden} of all its {protected.many}, at most "
+            f"{owner['records']:,}{apart}, {among} {plural(n, word)}.{end}"
         )
-    if protects == "values":
-        return f"One {unit_word}: {of_record(values)}, {among} {plural(n, unit_word)}. Its place is public."
-    hidden = f"{of_record(values)} and its place" if values else "its place"
-    return f"One {unit_word}: {hidden}, {among} {plural(n, unit_word)}."
-
-
-def of_record(values: int) -> str:
-    """What so many values of one record are called: at least one."""
-    return "its value" if values == 1 else "its values"
+    if not places:
+        return f"One {word}: {protected.of_record}, {among} {plural(n, word)}. Its place is public."
+    hidden = f"{protected.of_record} and its place" if protected.values else "its place"
+    return f"One {word}: {hidden}, {among} {plural(n, word)}."
 
 
 def hidden_words(neighbours: Neighbours) -> str:
@@ -113,36 +131,27 @@ def hidden_words(neighbours: Neighbours) -> str:
     }[neighbours]
 
 
-def not_protected_texts(
-    unit: Unit,
-    unit_word: UnitWord,
-    protects: Protects = "values and places",
-    relation: Relation = "replace-one",
-    *,
-    each_row: bool = False,
-    owner: Mapping[str, Any] | None = None,
-) -> tuple[str, ...]:
-    """What the guarantee does not cover, one sentence each; `each_row`: equal rows are records of their
-    own."""
-    noun = "non-empty cells" if unit == "cell" else plural(2, unit_word).removeprefix("2 ")
-    shared = [OF_THE_AREA, IN_EARLIER, UNMADE if relation == "replace-one" else UNMADE_FOR_NONE]
-    if protects == "values":
+def not_protected_texts(protected: Protected, *, each_row: bool = False) -> tuple[str, ...]:
+    """What the guarantee does not cover, one sentence each; `each_row`: equal rows are separate records."""
+    exchange = protected.relation == "replace-one"
+    noun = "non-empty cells" if protected.unit == "cell" else protected.many
+    shared = [OF_THE_AREA, IN_EARLIER, UNMADE if exchange else UNMADE_FOR_NONE]
+    if protected.protects == "values":
         shared.insert(0, f"The places of the {noun} are treated as public.")
-    if relation == "replace-one":
+    if exchange:
         shared.insert(0, f"The number of {noun} is treated as public.")
-    if unit == "cell":
+    if protected.unit == "cell":
         return (
             "A single observation is protected only as part of its hexagon's record.",
             f"Someone whose observations fall into several hexagons is protected less{LINES}",
             *shared,
         )
     again = (
-        f"Equal rows without an identifier count as {noun} of their own, so one {unit_word} that is listed "
-        f"several times is protected less{LINES}"
+        f"Equal rows without an identifier count as {noun} of their own, so one {protected.word} that is "
+        f"listed several times is protected less{LINES}"
     )
-    one = unit_word if owner is None else owner["word"]
-    person = f"A person with more than one {one} is protected less{LINES}"
-    if one == "person":
+    person = f"A person with more than one {protected.one} is protected less{LINES}"
+    if protected.one == "person":
         person = f"Several persons whose records are known to be alike are protected less{LINES}"
     return (person, *([again] if each_row else []), *shared)
 

@@ -10,10 +10,8 @@ from typing import Literal
 from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.mechanisms.design import Unit
 from dpgp_core.numbers import upper
-from dpgp_core.releasing import Relation
 from hexcursion import promises, words
 from hexcursion.ledger.overlap import ALIKE, Decision
-from hexcursion.words import UnitWord
 
 
 @dataclass(frozen=True)
@@ -92,21 +90,12 @@ class Line:
     warning: bool = False
 
 
-def account_lines(
-    standing: Standing,
-    unit_word: UnitWord,
-    relation: Relation = "replace-one",
-    *,
-    values_only: bool = False,
-    owner: UnitWord | None = None,
-    values: int = 1,
-) -> tuple[Line, ...]:
+def account_lines(standing: Standing, protected: promises.Protected) -> tuple[Line, ...]:
     """Return the lines about earlier releases of the same records for receipt and statement, or the
     line on neighbours alone. The numbers of shared records, and of records inside and outside of
     the area, are exact facts about single records that no epsilon covers. These lines are
-    published, so they state neither; the curator reads the count in `shared_text`. `values` is the
-    number of values of a record."""
-    text = neighbours_text(standing.unit, unit_word, relation, values_only, owner, values)
+    published, so they state neither; the curator reads the count in `shared_text`."""
+    text = neighbours_text(protected)
     lines = [Line("Neighbours", text)]
     if standing.shared:
         lines.append(Line("Earlier releases", shared_unnumbered(standing)))
@@ -116,7 +105,7 @@ def account_lines(
         Line("Other unit", other_unit_text(other, standing.unit, standing.delta))
         for other in standing.other_units
     ]
-    if standing.other_numbers and relation == "replace-one":
+    if standing.other_numbers and protected.relation == "replace-one":
         lines.append(Line("Other numbers", other_numbers_text(standing.other_numbers), warning=True))
     if standing.unknown:
         lines.append(Line("Not compared", unknown_text(standing.unknown), warning=True))
@@ -132,31 +121,25 @@ def account_lines(
     return tuple(lines)
 
 
-def neighbours_text(
-    unit: Unit,
-    unit_word: UnitWord,
-    relation: Relation = "replace-one",
-    values_only: bool = False,
-    owner: UnitWord | None = None,
-    values: int = 1,
-) -> str:
+def neighbours_text(protected: promises.Protected) -> str:
     """Describe the neighbouring datasets of the guarantee: one record of the area exchanged, added
-    or removed, or with other `values`.
+    or removed, or with other values.
 
     If a column names owners, all records of an owner change.
     """
-    if owner is not None:
-        many, how = words.plural(2, unit_word).removeprefix("2 "), "exchanged for others"
-        if relation == "add-or-remove":
+    added, values_only = protected.relation == "add-or-remove", protected.protects == "values"
+    if protected.owner is not None:
+        how = "exchanged for others"
+        if added:
             how = "which may be there, be gone or be others,"
         elif values_only:
             how = "in their values only,"
         return (
-            f"Two datasets that differ in all {many} of one {owner}, {how} within the area and the filters "
-            "of this release. Of releases that knew no owners a single record is counted."
+            f"Two datasets that differ in all {protected.many} of one {protected.one}, {how} within the area "
+            "and the filters of this release. Of releases that knew no owners a single record is counted."
         )
-    record = "hexagon's record" if unit == "cell" else unit_word
-    if relation == "add-or-remove":
+    record = "hexagon's record" if protected.unit == "cell" else protected.word
+    if added:
         return (
             f"Two datasets of which one has one {record} more than the other within the area and the filters "
             "of this release: whether it is there at all is hidden too."
@@ -164,10 +147,10 @@ def neighbours_text(
     if values_only:
         return (
             f"Two datasets with the same records at the same places, which differ in one {record}, in "
-            f"{promises.of_record(values)} only, within the area and the filters of this release. Where "
+            f"{protected.of_record} only, within the area and the filters of this release. Where "
             "records are, and how many, is not hidden."
         )
-    number = "non-empty hexagons" if unit == "cell" else words.plural(2, unit_word).removeprefix("2 ")
+    number = "non-empty hexagons" if protected.unit == "cell" else protected.many
     return (
         f"Two datasets with the same number of {number}, which differ in one {record} exchanged for another "
         "within the area and the filters of this release. Whether a record lies in the area and passes the "

@@ -23,6 +23,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Ready, Released, draw_release
 from geo import geometry_dict
 from hexcursion.bundle.statement.designs import values_of
+from hexcursion.bundle.statement.guarantee import owner_block
 from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, ReceiptFacts, build_receipt
 from hexcursion.bundle.workplace import rehearse_writing
 from hexcursion.bundle.write import bundle_contents, targets
@@ -33,6 +34,7 @@ from hexcursion.ledger.sentences import account_lines
 from hexcursion.project.model import Project, area_facts, record_keys
 from hexcursion.project.public_numbers import Covariates
 from hexcursion.project.records import bin_records
+from hexcursion.promises import Protected
 from hexcursion.record import GROUPS, AnyRelease, PrivacyFacts, ReceiptLine, Release
 from hexcursion.releasing.once import (
     prepare_draw,
@@ -213,14 +215,15 @@ def receipt_of(
     privacy = price.privacy
     receipt = (*_receipt(project, choice, privacy, preview), *worth)
     if preview.standing is not None:
-        lines = account_lines(
-            preview.standing,
+        protected = Protected(
             project.settings.unit_word,
+            preview.standing.unit,
             project.settings.relation,
-            values_only=facts.neighbours == "values-only",
-            owner=privacy.owner_word,
-            values=values_of(choice.design),
+            "values" if facts.neighbours == "values-only" else "values and places",
+            values_of(choice.design),
+            owner_block(privacy),
         )
+        lines = account_lines(preview.standing, protected)
         receipt += tuple(ReceiptLine(line.topic, line.text, line.warning) for line in lines)
     return (*receipt, ReceiptLine("Orders", AT_EDGE)) if price.at_edge else receipt
 

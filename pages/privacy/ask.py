@@ -157,11 +157,10 @@ def show_attack(work: Workspace) -> None:
     protected = "cell" if work.choices.get("unit") == "cell" else work.record_word
     relation = work.choices.get("relation", "replace-one")
     n = None if protected == "cell" else work.records
-    owner = work.owner_block
-    said = promises.epsilon_sentence(epsilon, delta, protected, relation, n, owner=owner)
+    whom = promises.Protected(protected, relation=relation, owner=work.owner_block)
     with st.expander("What an attacker can do", icon=":material/shield:"):
-        st.caption(plain(said))
-        show_odds(epsilon, delta, protected if owner is None else owner["word"], relation)
+        st.caption(plain(promises.epsilon_sentence(whom, epsilon, delta, n)))
+        show_odds(epsilon, delta, whom.one, relation)
 
 
 def _goal(work: Workspace) -> str:

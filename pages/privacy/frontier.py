@@ -307,10 +307,8 @@ def show_solved(work: Workspace, found: Found, wanted: float) -> FrontierPoint |
 def promise_of(project: Project, design: Design, epsilon: float) -> str:
     """What a design promises at its epsilon; of a Gaussian one the chance of a right guess by its own mu."""
     settings, chance = project.settings, _chance(project, design, epsilon)
-    return promises.epsilon_sentence(
-        epsilon, project.delta, settings.unit_word, settings.relation, private_n(project), chance=chance,
-        owner=settings.owner_block,
-    )  # fmt: skip
+    protected = promises.Protected(settings.unit_word, relation=settings.relation, owner=settings.owner_block)
+    return promises.epsilon_sentence(protected, epsilon, project.delta, private_n(project), chance=chance)
 
 
 def guess_of(found: Found) -> str:

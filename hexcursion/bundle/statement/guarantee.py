@@ -15,7 +15,7 @@ from dpgp_core.accounting.composition import Cost, Neighbours, compose, epsilon,
 from dpgp_core.accounting.guarantee import group_epsilon, together
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve, epsilon_from_rdp, group_privacy
 from dpgp_core.accounting.tails import GaussianPairs
-from dpgp_core.mechanisms.design import Protects, Unit
+from dpgp_core.mechanisms.design import Unit
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import Owner, Relation
 from hexcursion import promises, words
@@ -27,51 +27,45 @@ from hexcursion.words import UnitWord
 VARIANT = "(epsilon, delta)-differential privacy, also called approximate differential privacy"
 
 
-def neighbours_text(
-    unit: Unit,
-    relation: Relation,
-    protects: Protects,
-    *,
-    values: int = 1,
-    owner: Mapping[str, Any] | None = None,
-) -> str:
-    """What two neighbouring datasets are, in one sentence. A record has so many `values`, as
-    `values_of` says; `owner` is that of a stated guarantee."""
-    if owner is not None and (owner["records"] > 1 or relation == "add-or-remove"):
-        return _owners_text(relation, protects, owner, values)
-    one = "record of a cell" if unit == "cell" else "record"
-    many = "sets of cell records" if unit == "cell" else "datasets"
-    if relation == "add-or-remove":
+def neighbours_text(protected: promises.Protected) -> str:
+    """What two neighbouring datasets are, in one sentence."""
+    owner, places = protected.owner, protected.protects == "values and places"
+    if owner is not None and (owner["records"] > 1 or protected.relation == "add-or-remove"):
+        return _owners_text(protected, owner)
+    one = "record of a cell" if protected.unit == "cell" else "record"
+    many = "sets of cell records" if protected.unit == "cell" else "datasets"
+    if protected.relation == "add-or-remove":
         return (
             f"Two {many} that differ in one {one}, which one of them has and the other has not, within the "
             "area and the filters of the release."
         )
-    place = "cell" if unit == "cell" else "place"
-    what = (
-        f"in its {place}"
-        if not values
-        else f"in {promises.of_record(values)}, its {place} or both"
-        if protects == "values and places"
-        else f"in {promises.of_record(values)} only; its {place} stays"
-    )
+    place = "cell" if protected.unit == "cell" else "place"
+    what = f"in {protected.of_record} only; its {place} stays"
+    if not protected.values:
+        what = f"in its {place}"
+    elif places:
+        what = f"in {protected.of_record}, its {place} or both"
     return (
         f"Two {many} of the same size that differ in one {one}, exchanged for another within the area and "
         f"the filters of the release: {what}."
     )
 
 
-def _owners_text(relation: Relation, protects: Protects, owner: Mapping[str, Any], values: int) -> str:
-    each = f"at most {owner['records']:,}"
-    if relation == "add-or-remove":
+def _owners_text(protected: promises.Protected, owner: Mapping[str, Any]) -> str:
+    records = f"the records of one {owner['word']}, at most {owner['records']:,}"
+    if protected.relation == "add-or-remove":
         return (
-            f"Two datasets that differ in the records of one {owner['word']}, {each}, which may be there, be "
+            f"Two datasets that differ in {records}, which may be there, be "
             "gone or be others, within the area and the filters of the release."
         )
-    what = "values and places" if protects == "values and places" else "values only; the places stay"
+    what = "values only; the places stay"
+    if not protected.values:
+        what = "places"
+    elif protected.protects == "values and places":
+        what = "values and places"
     return (
-        f"Two datasets of the same size that differ in the records of one {owner['word']}, {each}, exchanged "
-        f"for others within the area and the filters of the release: in their "
-        f"{what if values else 'places'}."
+        f"Two datasets of the same size that differ in {records}, exchanged "
+        f"for others within the area and the filters of the release: in their {what}."
     )
 
 
@@ -130,23 +124,18 @@ def stated_owner(guarantee: Mapping[str, Any]) -> Owner | None:
 
 
 def with_words(stated: Mapping[str, Any], *, values: int = 1) -> dict[str, Any]:
-    """The block with every text that follows from its facts, made anew. A record has so many
-    `values`."""
-    unit, word, n = stated["unit"], stated["unit_word"], stated["n"]
-    protects, relation = stated["protects"], stated["relation"]
-    epsilon, delta, owner = stated["epsilon"], stated["delta"], stated.get("owner")
-    one, chance = promises.protected_word(stated), surest_of(stated)
-    not_protected = promises.not_protected_texts(
-        unit, word, protects, relation, each_row="equal_rows" in stated, owner=owner
-    )
+    """The block with every text that follows from its facts, for records with a number of `values`."""
+    protected, n = promises.Protected.by(stated, values), stated["n"]
+    epsilon, delta, chance = stated["epsilon"], stated["delta"], surest_of(stated)
+    each_row = "equal_rows" in stated
     return {
         **stated,
-        "neighbours": neighbours_text(unit, relation, protects, values=values, owner=owner),
-        "in_words": promises.epsilon_sentence(epsilon, delta, word, relation, n, chance=chance, owner=owner),
+        "neighbours": neighbours_text(protected),
+        "in_words": promises.epsilon_sentence(protected, epsilon, delta, n, chance=chance),
         "times_more_likely": words.times(epsilon),
-        "protected": promises.protected_text(unit, word, n, protects, relation, values=values, owner=owner),
-        "not_protected": list(not_protected),
-        "groups": [{**line, "in_words": _group_words(line, one)} for line in stated["groups"]],
+        "protected": promises.protected_text(protected, n),
+        "not_protected": list(promises.not_protected_texts(protected, each_row=each_row)),
+        "groups": [{**line, "in_words": _group_words(line, protected.one)} for line in stated["groups"]],
     }
 
 

@@ -87,6 +87,18 @@ class ReceiptFacts:
     protects: Protects = "values and places"
 
     @property
+    def protected(self) -> promises.Protected:
+        """Whom and what the guarantee protects."""
+        return promises.Protected(
+            self.privacy.unit_word,
+            self.privacy.unit,
+            self.relation,
+            self.protects,
+            self.values,
+            self.owner,
+        )
+
+    @property
     def owner(self) -> dict[str, Any] | None:
         """The statement's block on owners; None where a column names none."""
         return owner_block(self.privacy)
@@ -112,15 +124,7 @@ def _choice_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     privacy, response, origin = facts.privacy, facts.response, facts.response.origin
     yield ReceiptLine(
         "Unit of protection",
-        promises.protected_text(
-            privacy.unit,
-            privacy.unit_word,
-            privacy.n,
-            facts.protects,
-            facts.relation,
-            values=facts.values,
-            owner=facts.owner,
-        ),
+        promises.protected_text(facts.protected, privacy.n),
     )
     yield _records_line(privacy, facts.relation)
     yield from _places_lines(facts.protects)
@@ -153,17 +157,12 @@ def _cost_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     yield ReceiptLine("This release", cost)
     yield _delta_line(privacy)
     yield from _ledger_lines(facts.ledger)
+    chance = _surest(privacy, facts.relation)
     sentence = promises.epsilon_sentence(
-        privacy.epsilon,
-        privacy.delta,
-        privacy.unit_word,
-        facts.relation,
-        privacy.n,
-        chance=_surest(privacy, facts.relation),
-        owner=owner,
+        facts.protected, privacy.epsilon, privacy.delta, privacy.n, chance=chance
     )
     yield ReceiptLine("In words", sentence, privacy.epsilon > LARGE_EPSILON)
-    word = privacy.unit_word if owner is None else owner["word"]
+    word = facts.protected.one
     for q, epsilon, delta in privacy.group:
         yield ReceiptLine("Group", promises.group_sentence(q, epsilon, delta, word))
     yield from _owner_lines(privacy, owner)

@@ -256,16 +256,8 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
     )
     if not statement["ledger"]["entry"]:
         return lines
-    values_only, owner = guarantee["protects"] == "values", guarantee.get("owner", {}).get("word")
-    told = neighbours_text(
-        guarantee["unit"],
-        guarantee["unit_word"],
-        guarantee["relation"],
-        values_only,
-        owner,
-        values_of(design_from(statement["design"])),
-    )
-    return (*lines, ReceiptLine("Neighbours", told))
+    protected = promises.Protected.by(guarantee, values_of(design_from(statement["design"])))
+    return (*lines, ReceiptLine("Neighbours", neighbours_text(protected)))
 
 
 def _check_tuning(tuning: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from hexcursion.bundle.statement.receipt import BudgetLine, ReceiptFacts, _ledge
 from hexcursion.bundle.statement.receipt_check import receipt_following
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
+from hexcursion.promises import Protected
 from hexcursion.record import GROUPS, PrivacyFacts, ReceiptLine, Release, Tuning
 from hexcursion.releasing.release_guard import stop_or_state
 
@@ -118,9 +119,9 @@ def receipt_of(release: Release) -> tuple[ReceiptLine, ...]:
     if release.covariates is not None:
         receipt = (*receipt, ReceiptLine("Covariates", release.covariates.sentence))
     if release.ledger_entry:
-        values_only, kept = release.protects == "values", release.privacy
-        told = neighbours_text(kept.unit, kept.unit_word, release.relation, values_only)
-        receipt = (*receipt, ReceiptLine("Neighbours", told))
+        kept = release.privacy
+        protected = Protected(kept.unit_word, kept.unit, release.relation, release.protects)
+        receipt = (*receipt, ReceiptLine("Neighbours", neighbours_text(protected)))
     expected = release.expected
     return receipt + (() if expected is None else stop_or_state(expected, None, True))
 

@@ -38,6 +38,7 @@ from hexcursion.ledger.sentences import (
     other_numbers_text,
 )
 from hexcursion.ledger.store import Store
+from hexcursion.promises import Protected
 from tests.hexcursion.ledger.places import charge_for
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
@@ -309,29 +310,28 @@ def test_ten_numbers_of_records_are_listed(many: int, said: str) -> None:
 
 def test_lines_about_earlier_releases_are_warnings_where_something_is_given_away() -> None:
     plain = Standing("point", 1e-5, 9, 0, 0, True, before=0.0, after=1.0)
-    (line,) = account_lines(plain, "observation")
+    (line,) = account_lines(plain, Protected("observation"))
     assert (line.topic, line.warning) == ("Neighbours", False)
     assert "value only" not in line.text
-    told = account_lines(replace(plain, shared=1, unknown=2, other_numbers=(7,)), "observation")
+    told = account_lines(replace(plain, shared=1, unknown=2, other_numbers=(7,)), Protected("observation"))
     assert [(each.topic, each.warning) for each in told[1:]] == [
         ("Earlier releases", False),
         ("Other numbers", True),
         ("Not compared", True),
     ]
-    hidden = account_lines(replace(plain, other_numbers=(7,)), "observation", "add-or-remove")
+    added = Protected("observation", relation="add-or-remove")
+    hidden = account_lines(replace(plain, other_numbers=(7,)), added)
     assert [each.topic for each in hidden] == ["Neighbours"]
 
 
 def test_neighbours_are_records_of_one_value_that_are_exchanged_unless_more_is_said() -> None:
-    plain = neighbours_text("point", "sale")
+    plain = neighbours_text(Protected("sale"))
     assert plain.startswith("Two datasets with the same number of sales, which differ in one")
     standing = Standing("point", 1e-5, 9, 0, 0, True, before=0.0, after=1.0)
-    assert account_lines(standing, "sale")[0].text == plain
+    assert account_lines(standing, Protected("sale"))[0].text == plain
     for values, said in ((1, "its value"), (3, "its values")):
-        told = account_lines(standing, "sale", values_only=True, values=values)[0].text
-        assert f"which differ in one sale, in {said} only, within the area" in told
-    one = neighbours_text("point", "sale", values_only=True)
-    assert one == account_lines(standing, "sale", values_only=True)[0].text
+        (line,) = account_lines(standing, Protected("sale", protects="values", values=values))
+        assert f"which differ in one sale, in {said} only, within the area" in line.text
 
 
 def test_chance_of_one_record_more_at_a_place_by_hand() -> None:

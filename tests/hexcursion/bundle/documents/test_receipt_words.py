@@ -21,6 +21,7 @@ from tests.hexcursion.bundle.bundle_samples import RESPONSE, guarded
 
 DESIGN = Design(prior="car", lengthscale=2000.0, ridge=1.5, scale=0.4, paths=3, noise_scale=0.2)
 TUNING = Tuning("public reference data", "2017 sales.")
+SALE = promises.Protected("sale")
 
 
 def surest_share(epsilon: float, delta: float = 0.0) -> str:
@@ -200,17 +201,17 @@ def test_group_lines() -> None:
 
 
 def test_a_delta_of_one_in_n_says_that_a_whole_record_may_be_published_and_no_belief() -> None:
-    said = promises.epsilon_sentence(1.0, 0.01, "sale", n=100)
+    said = promises.epsilon_sentence(SALE, 1.0, 0.01, n=100)
     assert "With 100 sales this slack allows a whole record to be published." in said
     assert "guess" not in said
-    right = promises.epsilon_sentence(1.0, 0.0001, "sale", n=100, chance=0.7311)
+    right = promises.epsilon_sentence(SALE, 1.0, 0.0001, n=100, chance=0.7311)
     assert right.endswith(" A 50:50 guess about one sale becomes at most 74:26.")
-    assert "guess" not in promises.epsilon_sentence(1.0, 0.0001, "sale", n=100)
+    assert "guess" not in promises.epsilon_sentence(SALE, 1.0, 0.0001, n=100)
 
 
 def test_an_epsilon_above_20_protects_nobody() -> None:
-    assert promises.epsilon_sentence(20.1, 1e-5, "sale").endswith("protects nobody in practice.")
-    assert "nobody" not in promises.epsilon_sentence(20.0, 1e-5, "sale")
+    assert promises.epsilon_sentence(SALE, 20.1, 1e-5).endswith("protects nobody in practice.")
+    assert "nobody" not in promises.epsilon_sentence(SALE, 20.0, 1e-5)
 
 
 def test_a_delta_is_never_said_to_be_one() -> None:

@@ -15,6 +15,7 @@ from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.ledger.overlap import Decision
 from hexcursion.ledger.sentences import OtherUnit, Standing, Stronger, account_lines
+from hexcursion.promises import Protected
 from hexcursion.record import Expected, ReceiptLine, Relation, Yardsticks
 from hexcursion.releasing.release_guard import objections
 from tests.hexcursion.bundle.bundle_samples import make_release
@@ -213,7 +214,7 @@ def test_every_sentence_about_earlier_releases_is_known(statement: Statement, re
         apart=apart, neighbours="values-only", stronger=(Stronger("replace-one", 2, 1.5),),
     )  # fmt: skip
     statement["guarantee"]["relation"] = relation
-    lines = account_lines(standing, "sale", relation)
+    lines = account_lines(standing, Protected("sale", relation=relation))
     assert {one.topic for one in lines} >= {"Neighbours", "Earlier releases", "Other unit", "Kept apart"}
     for one in lines:
         assert publishers_own(vars(one), statement) is (one.topic == "Kept apart"), one

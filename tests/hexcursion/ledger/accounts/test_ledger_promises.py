@@ -11,6 +11,7 @@ from dpgp_core.mechanisms.design import Unit
 from hexcursion.ledger import BudgetExceeded, Charge, Ledger
 from hexcursion.ledger.errors import PromiseBroken
 from hexcursion.ledger.sentences import account_lines
+from hexcursion.promises import Protected
 from tests.hexcursion.ledger.overlap.market import market
 from tests.hexcursion.ledger.places import release
 
@@ -40,7 +41,7 @@ def said(ledger: Ledger, asked: Charge) -> list[str]:
     """The lines about earlier releases, but for the one on shared records."""
     standing = ledger.preview(asked).standing
     assert standing is not None
-    lines = account_lines(standing, "sale")
+    lines = account_lines(standing, Protected("sale", asked.unit))
     return [line.text for line in lines if line.topic == "Earlier releases" and line.warning]
 
 
@@ -157,7 +158,7 @@ def test_the_other_unit_is_priced_for_what_it_hides(ledger: Ledger, other: Neigh
     release(ledger, charge(ledger, Cost.gaussian(ONE).among(other), unit="cell"), "hexagons")
     standing = ledger.preview(charge(ledger, EXCHANGED, True)).standing
     assert standing is not None
-    lines = {line.topic: line.text for line in account_lines(standing, "sale")}
+    lines = {line.topic: line.text for line in account_lines(standing, Protected("sale"))}
     assert words in lines["Other unit"]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from hexcursion.ledger import Charge, Ledger
 from hexcursion.ledger.sentences import account_lines
+from hexcursion.promises import Protected
 from tests.hexcursion.ledger.places import release
 
 DELTA = 1e-5
@@ -57,4 +58,4 @@ def pay(ledger: Ledger, charge: Charge, name: str, budget: float = 10.0) -> str:
 def says(ledger: Ledger, charge: Charge) -> dict[str, str]:
     standing = ledger.preview(charge, DELTA).standing
     assert standing is not None
-    return {line.topic: line.text for line in account_lines(standing, "sale")}
+    return {line.topic: line.text for line in account_lines(standing, Protected("sale", charge.unit))}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve
+from dpgp_core.mechanisms.design import Protects
 from dpgp_core.releasing import Relation
 from hexcursion.ledger import BudgetExceeded, Charge, Ledger, LedgerError
 from hexcursion.ledger.account import encode, written_cost
@@ -20,6 +21,7 @@ from hexcursion.ledger.book import Book
 from hexcursion.ledger.entry import Draft
 from hexcursion.ledger.overlap import Shared
 from hexcursion.ledger.sentences import account_lines, neighbours_text, shared_text
+from hexcursion.promises import Protected
 from tests.hexcursion.ledger.overlap.market import DELTA, MU, Market, market, pay, says
 from tests.hexcursion.ledger.places import DIGEST, charge_for, recognised, release
 
@@ -271,10 +273,12 @@ def test_every_release_says_what_neighbours_are(ledger: Ledger, unit: str, words
     ],
 )
 def test_of_an_owner_all_readings_are_compared(relation: Relation, values_only: bool, how: str) -> None:
-    said = neighbours_text("point", "reading", relation, values_only, "sensor")
+    protects: Protects = "values" if values_only else "values and places"
+    alone = Protected("reading", relation=relation, protects=protects)
+    said = neighbours_text(replace(alone, owner={"word": "sensor", "records": 12, "apart": False}))
     assert said.startswith(f"Two datasets that differ in all readings of one sensor, {how} within the area")
     assert "a single record is counted" in said
-    assert "one sensor" not in neighbours_text("point", "reading", relation, values_only)
+    assert "one sensor" not in neighbours_text(alone)
 
 
 def test_accounts_without_hashes_are_said_to_be_unknown_until_they_are_charged_again(ledger: Ledger) -> None:
@@ -316,7 +320,9 @@ def test_where_a_record_may_be_added_no_line_counts_records(ledger: Ledger) -> N
     pay(ledger, sales.charge(ledger), "one")
     standing = ledger.preview(sales.charge(ledger), DELTA).standing
     assert standing is not None
-    lines = {line.topic: line.text for line in account_lines(standing, "sale", "add-or-remove")}
+    lines = {
+        line.topic: line.text for line in account_lines(standing, Protected("sale", relation="add-or-remove"))
+    }
     assert lines["Earlier releases"].endswith("How many they are is not published.")
     assert "whether it is there at all is hidden too" in lines["Neighbours"]
     assert not any("100" in text for text in lines.values())
@@ -333,6 +339,6 @@ def test_nothing_that_is_published_tells_whose_record_an_earlier_release_held(
     for part in (slice(0, 200), slice(1, 201), slice(0, 300), slice(1, 301)):
         standing = ledger.preview(sales.part(part).charge(ledger), DELTA).standing
         assert standing is not None
-        told.append(account_lines(replace(standing, other_numbers=()), "sale", relation))
+        told.append(account_lines(replace(standing, other_numbers=()), Protected("sale", relation=relation)))
     assert told[0] == told[1] == told[2] == told[3]
     assert "Some or all of these records" in told[0][1].text
