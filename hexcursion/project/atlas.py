@@ -182,12 +182,15 @@ def _idle_of(settings: AtlasSettings, note: str) -> bool:
 def _without_telling(
     settings: AtlasSettings, records: Observations, value: Floats
 ) -> tuple[Observations, Floats]:
-    """The records without values that would be refused: where the number of records is hidden, a refusal
-    would tell of one. Values without a logarithm count as missing, and records with gaps are left out unless
-    values may be missing.
+    """The records without values that would be refused: where the number of records is hidden, a
+    refusal would tell of one. Values without a logarithm, and answers other than 1 and 0, count as
+    missing, and records with gaps are left out unless values may be missing.
     """
     for column, layer in enumerate(settings.layers):
-        if layer.uses_log:
+        if layer.values == "yes-no":
+            if layer.yes_above is None:
+                value[~np.isin(value[:, column], (0.0, 1.0)), column] = np.nan
+        elif layer.uses_log:
             value[~(value[:, column] > 0.0), column] = np.nan
     missing = np.isnan(value)
     kept = ~(missing.all(axis=1) if settings.choices.gaps else missing.any(axis=1))

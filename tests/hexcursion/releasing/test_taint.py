@@ -315,6 +315,20 @@ HIDDEN_ATLAS = [*ATLAS, "--relation", "add-or-remove", "--records-about", "500"]
 FURTHEST = "10.115,50.04,1e9,-1e9"
 
 
+ANSWERED = [
+    "--value", "no2", "o3", "--lon", "lon", "--lat", "lat", "--resolution", "7", "--epsilon", "2",
+    "--threshold", "no2=30", "o3=40", "--centre", "no2=28", "--clip", "no2=15", "--values", "o3=yes-no",
+    "--weight", "no2=2", "--value-unit", "ug/m3", "--bbox", *map(str, BOX), "--quick",
+    "--accept-low-agreement",
+]  # fmt: skip
+
+
+def answered(rows: Sequence[Row], *more: str) -> list[str]:
+    """Rows with an answer as the second column."""
+    lines = [f"{lon:.6f},{lat:.6f},{value:.4f},{int(value > 30.0)}" for lon, lat, value in rows]
+    return ["lon,lat,no2,o3", *lines, *more]
+
+
 def paired(rows: Sequence[Row], *more: str, missing: int = 0) -> list[str]:
     """Rows with a second column, which every `missing`-th record lacks."""
     lines = [
@@ -334,6 +348,17 @@ ATLASES = {
     "a gap": ([*ATLAS, "--gaps"], paired(ROWS, missing=5), paired(ROWS[1:], "10.115,50.04,,1e9", missing=5)),
     "one more": (HIDDEN_ATLAS, paired(ROWS), paired(ROWS, FURTHEST)),
     "one more with a gap": (HIDDEN_ATLAS, paired(ROWS), paired(ROWS, "10.02,50.02,31.5,")),
+    "an answer": (ANSWERED, answered(ROWS), answered(ROWS[1:], "10.115,50.04,-1e9,1")),
+    "an answer at a public place": (
+        [*ANSWERED, "--places-public"],
+        answered(ROWS),
+        answered(ROWS[1:], "{:.6f},{:.6f},1e9,{:d}".format(*ROWS[0][:2], int(ROWS[0][2] <= 30.0))),
+    ),
+    "one more with no answer": (
+        [*ANSWERED, "--relation", "add-or-remove", "--records-about", "500"],
+        answered(ROWS),
+        answered(ROWS, "10.02,50.02,31.5,7"),
+    ),
     "one more of gaps": (
         [*HIDDEN_ATLAS, "--gaps"],
         paired(ROWS, missing=5),
