@@ -60,6 +60,11 @@ def _above(derived: Derived, one: Bundle, other: Bundle) -> Floats:
             f"A ratio needs a second column whose values are above 0: {derived.of[1]!r} is modelled without "
             "logarithms, so ask about a difference."
         )
+    if len({part.response.transform == "probit" for part in (one, other)}) > 1:
+        raise BundleError(
+            f"{derived.of[0]!r} and {derived.of[1]!r} are a share of answers and an amount: ask for both or "
+            "any of them."
+        )
     threshold = derived.threshold
     assert threshold is not None
     if derived.kind == "ratio" and not threshold > 0:

@@ -59,6 +59,8 @@ def test_answers_are_released_beside_amounts(tmp_path: Path) -> None:
         warnings.simplefilter("error")  # every map follows from the released sums
         again = hexcursion.open_atlas(made.save(tmp_path / "copy.zip"))
     assert again.statement == made.statement
+    with pytest.raises(BundleError, match="'damp' and 'no2' are a share of answers and an amount"):
+        again.derived("difference", "damp", "no2", threshold=5.0)
     found = {finding.code for finding in lint_bundle(tmp_path / "atlas")}
     assert found == {"n-taken-as-public", "cannot-be-seen"}
 
