@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import shapely
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.files.drivers import DRIVERS, Format
+from data_loaders.files.drivers import Format, OpenFile
 from data_loaders.files.guarded import Limits, Pieces
 from data_loaders.systems import WGS84, system_named
 
@@ -51,13 +50,13 @@ def points_of(column: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], in
 
 
 def open_columns(
-    kind: Format, name: str, path: Path | None, handle: Any, limits: Limits
+    file: OpenFile, limits: Limits
 ) -> tuple[list[str], Iterator[Any], str, bool, tuple[str, ...]]:
     """Open a Parquet, Arrow or ORC file. Return the names of its columns, its batches of rows, the
     system of its places ("" unless stated), whether it has places, and the names of columns of
     text. The places are the first two columns of each batch and replace the first name. Raise
     `DataError` if the file is damaged or unpacks beyond `limits`."""
-    driver = DRIVERS[kind]
+    driver, name, handle = file.driver, file.name, file.handle
     failed = False
     try:
         handle.seek(0, 2)
@@ -65,7 +64,7 @@ def open_columns(
         if size > min(driver.most_bytes, limits.max_bytes):
             raise DataError(f"{name} is larger than {driver.most_bytes >> 20:,} MiB: export it as CSV.")
         handle.seek(0)
-        schema, batches, unfolded = _opened(kind, pa.PythonFile(handle, mode="r"))
+        schema, batches, unfolded = _opened(file.kind, pa.PythonFile(handle, mode="r"))
         if unfolded > limits.free_bytes + limits.max_ratio * size:
             raise DataError(
                 f"{name} unpacks to more than {limits.max_ratio:g} times its size and is refused as a "

@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -69,6 +69,21 @@ _ROOTS: dict[bytes, Format] = {b"kml": "LIBKML", b"osm": "OSM", b"FeatureCollect
 _LINES = re.compile(
     rb'\A(?:\xef\xbb\xbf)?\s*\x1e?\{[^\r\n]*"type"\s*:\s*"Feature"[^\r\n]*\}\s*[\r\n]+\s*\x1e?\{'
 )
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """An open file of a known format."""
+
+    kind: Format
+    name: str  # in messages
+    handle: Any  # binary and seekable
+    path: Path | None = None  # where it can be read in place
+
+    @property
+    def driver(self) -> Driver:
+        """The driver of its format."""
+        return DRIVERS[self.kind]
 
 
 def driver_of(head: bytes) -> Format | None:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from data_loaders.errors import DataError, closest
 from data_loaders.files.bombs import layers_of
 from data_loaders.files.columnar import BLANK, ROWS, CsvText, as_text, open_columns, points_of, texts_of
-from data_loaders.files.drivers import DRIVERS, FEATURES, PYARROW, Driver, Format
+from data_loaders.files.drivers import FEATURES, PYARROW, Format, OpenFile
 from data_loaders.files.features import features_of
 from data_loaders.files.guarded import Limits
 from data_loaders.files.placed import check_size, laid_out
@@ -54,26 +54,49 @@ class Layer:
     merged: tuple[tuple[int, int, int], ...] = ()
 
 
-def read_layer(
-    kind: Format, name: str, path: Path | None, handle: Any, layer: str | None, ask: bool, limits: Limits
-) -> Layer:
-    """Read one sheet or layer of a file. `kind` is the only format allowed, since GDAL by default
+@dataclass(frozen=True)
+class LayerChoice:
+    """The sheet or layer to read: with `ask` a file of several needs a `name`, otherwise it is the first."""
+
+    name: str | None = None
+    ask: bool = True
+
+    def among(self, file: OpenFile, layers: tuple[str, ...]) -> str:
+        """Choose one of a file's layers. Raise `DataError` if there is none, or not exactly one."""
+        part = file.driver.part
+        if not layers:
+            raise DataError(f"{file.name} holds no {part} with rows: export the one that is meant.")
+        if self.name is None:
+            if len(layers) > 1 and self.ask:
+                listed = ", ".join(repr(layer) for layer in layers[:8])
+                raise DataError(
+                    f"{file.name} holds {len(layers)} {part}s: name the one that is meant, "
+                    f"{'among others ' if len(layers) > 8 else ''}{listed}."
+                )
+            return layers[0]
+        if self.name not in layers:
+            raise DataError(f"{file.name} has no {part} {self.name!r}{closest(self.name, layers) or '.'}")
+        return self.name
+
+
+def read_layer(file: OpenFile, choice: LayerChoice, limits: Limits) -> Layer:
+    """Read one sheet or layer of a file. Its kind is the only format allowed, since GDAL by default
     would also read a file as a processing recipe or a web service. Read the file in place if it has
-    a `path`, otherwise from a temporary copy. With `ask`, refuse several layers unless `layer`
-    selects one; otherwise take the first. `limits` bound the unpacked size in addition to the
+    a path, otherwise from a temporary copy. `limits` bound the unpacked size in addition to the
     driver's bound. Raise `DataError` if the file is damaged, too large or without points, or if its
     layer is ambiguous."""
+    kind, name = file.kind, file.name
     if kind in PYARROW:
-        _chosen(DRIVERS[kind], name, ("",), layer, ask)
-        names, batches, crs, points, texts = open_columns(kind, name, path, handle, limits)
+        choice.among(file, ("",))
+        names, batches, crs, points, texts = open_columns(file, limits)
         names = [POINT_X, POINT_Y, *names[1:]] if points else names
         return Layer(("",), crs, points, CsvText(names, batches, header=True), texts=texts)
     if kind in FEATURES:
-        return _features(kind, name, handle, layer, ask, limits)
-    sheets = check_workbook(kind, name, handle, limits) if DRIVERS[kind].part == "sheet" else {}
-    layers, crs, geometry, table = read_table(kind, name, path, handle, layer, ask, limits)
-    if DRIVERS[kind].part == "sheet":
-        table, notes, merged = as_shown(table, sheets.get(layer or layers[0]))
+        return _features(file, choice, limits)
+    sheets = check_workbook(kind, name, file.handle, limits) if file.driver.part == "sheet" else {}
+    layers, crs, geometry, table = read_table(file, choice, limits)
+    if file.driver.part == "sheet":
+        table, notes, merged = as_shown(table, sheets.get(choice.name or layers[0]))
         table = _without_blanks(table)
         return Layer(layers, crs, False, _text_of(table, header=False), notes, merged=merged)
     table, areas = _with_points(name, table, geometry)
@@ -87,13 +110,13 @@ def read_layer(
     return Layer(layers, crs, True, _text_of(table, header=True), notes, texts, lonely)
 
 
-def _features(kind: Format, name: str, handle: Any, layer: str | None, ask: bool, limits: Limits) -> Layer:
+def _features(file: OpenFile, choice: LayerChoice, limits: Limits) -> Layer:
     """Read a GeoJSON file as `read_layer` does."""
-    driver = DRIVERS[kind]
-    _chosen(driver, name, driver.layers, layer, ask)
+    driver, name, handle = file.driver, file.name, file.handle
+    choice.among(file, driver.layers)
     check_size(driver, name, int(handle.seek(0, 2)), limits)
     handle.seek(0)
-    found = features_of(handle.read(), name, kind == "GeoJSONSeq")
+    found = features_of(handle.read(), name, file.kind == "GeoJSONSeq")
     table = found.table(POINT_X, POINT_Y)
     _check_points(name, table.column(POINT_X).to_numpy())
     notes = _areas_note(found.areas)
@@ -110,52 +133,35 @@ def _lonely(table: pa.Table) -> tuple[str, ...]:
 
 
 def read_table(
-    kind: Format, name: str, path: Path | None, handle: Any, layer: str | None, ask: bool, limits: Limits
+    file: OpenFile, choice: LayerChoice, limits: Limits
 ) -> tuple[tuple[str, ...], str, str, pa.Table]:
     """Read one sheet or layer with its geometries, as `read_layer` does. Return the names of all
     layers, the system as "AUTHORITY:CODE" or "", the column with the geometries as WKB, and the
     table."""
-    driver = DRIVERS[kind]
-    with laid_out(kind, name, path, handle, limits) as places:
+    with laid_out(file, limits) as places:
         if len(places) == 1 and "" in places:
-            places = dict.fromkeys(_layers(kind, name, places[""]), places[""])
+            places = dict.fromkeys(_layers(file, places[""]), places[""])
         layers = tuple(places)
-        layer_name = _chosen(driver, name, layers, layer, ask)
+        layer_name = choice.among(file, layers)
         # A Shapefile has one layer, whatever its files are called.
-        called = "" if kind == "ESRI Shapefile" else layer_name
-        meta, table = _read(kind, name, places[layer_name], called)
+        called = "" if file.kind == "ESRI Shapefile" else layer_name
+        meta, table = _read(file, places[layer_name], called)
     geometry = str(meta.get("geometry_name") or "wkb_geometry")
-    return layers, _stated(driver, name, meta.get("crs")), geometry, table
+    return layers, _stated(file, meta.get("crs")), geometry, table
 
 
-def _layers(kind: Format, name: str, place: Path) -> tuple[str, ...]:
-    driver = DRIVERS[kind]
-    if kind == "GPKG":
-        return layers_of(place, name)
+def _layers(file: OpenFile, place: Path) -> tuple[str, ...]:
+    driver = file.driver
+    if file.kind == "GPKG":
+        return layers_of(place, file.name)
     if driver.layers:
         return driver.layers
-    rows = _quietly(driver, name, lambda gdal: gdal.list_layers(f"{driver.prefix}{place}"))
+    rows = _quietly(file, lambda gdal: gdal.list_layers(f"{driver.prefix}{place}"))
     return tuple(str(row[0]) for row in rows)
 
 
-def _chosen(driver: Driver, name: str, layers: tuple[str, ...], layer: str | None, ask: bool) -> str:
-    if not layers:
-        raise DataError(f"{name} holds no {driver.part} with rows: export the one that is meant.")
-    if layer is None:
-        if len(layers) > 1 and ask:
-            listed = ", ".join(repr(layer_name) for layer_name in layers[:8])
-            raise DataError(
-                f"{name} holds {len(layers)} {driver.part}s: name the one that is meant, "
-                f"{'among others ' if len(layers) > 8 else ''}{listed}."
-            )
-        return layers[0]
-    if layer not in layers:
-        raise DataError(f"{name} has no {driver.part} {layer!r}{closest(layer, layers) or '.'}")
-    return layer
-
-
-def _read(kind: Format, name: str, place: Path, layer: str) -> tuple[dict[str, Any], pa.Table]:
-    driver = DRIVERS[kind]
+def _read(file: OpenFile, place: Path, layer: str) -> tuple[dict[str, Any], pa.Table]:
+    driver = file.driver
 
     def read(gdal: Any) -> Any:
         # A column of times has one zone for all rows, but each row keeps its own as text.
@@ -163,11 +169,11 @@ def _read(kind: Format, name: str, place: Path, layer: str) -> tuple[dict[str, A
             f"{driver.prefix}{place}", layer=layer or None, datetime_as_string=True, **driver.options
         )
 
-    meta, table = _quietly(driver, name, read)
+    meta, table = _quietly(file, read)
     return meta, table
 
 
-def _quietly(driver: Driver, name: str, call: Any) -> Any:
+def _quietly(file: OpenFile, call: Any) -> Any:
     """Call GDAL, replacing its warnings and errors, which may quote rows, by one sentence."""
     import pyogrio  # slow with GDAL, and needed only for workbooks and layers of shapes
 
@@ -180,15 +186,16 @@ def _quietly(driver: Driver, name: str, call: Any) -> Any:
             pass
         finally:
             pyogrio.set_gdal_config_options(dict.fromkeys(_AS_TEXT))
-    raise DataError(f"{name} is damaged or not the {driver.words} it claims to be: save or export it again.")
+    raise DataError(
+        f"{file.name} is damaged or not the {file.driver.words} it claims to be: save or export it again."
+    )
 
 
-def _stated(driver: Driver, name: str, crs: Any) -> str:
-    if (
-        driver.part == "sheet" or not crs or "Undefined " in str(crs)
-    ):  # GDAL's words for a GeoPackage's -1 and 0
+def _stated(file: OpenFile, crs: Any) -> str:
+    # "Undefined": GDAL's words for a GeoPackage's -1 and 0.
+    if file.driver.part == "sheet" or not crs or "Undefined " in str(crs):
         return ""
-    return system_named(name, str(crs))
+    return system_named(file.name, str(crs))
 
 
 def _with_points(name: str, table: pa.Table, geometry: str) -> tuple[pa.Table, int]:

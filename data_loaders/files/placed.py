@@ -13,26 +13,23 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from data_loaders.errors import DataError
-from data_loaders.files.drivers import DRIVERS, SHAPEFILE_PARTS, Driver, Format, check_xml
+from data_loaders.files.drivers import SHAPEFILE_PARTS, Driver, OpenFile, check_xml
 from data_loaders.files.guarded import DAMAGE, GuardedStream, Limits, Meter, damage_sentence, open_zip
 
 _ZIP = b"PK"
 
 
 @contextmanager
-def laid_out(
-    kind: Format, name: str, path: Path | None, handle: Any, limits: Limits
-) -> Iterator[Mapping[str, Path]]:
+def laid_out(file: OpenFile, limits: Limits) -> Iterator[Mapping[str, Path]]:
     """Link the file if it has a path, otherwise copy it, and yield its paths by the names of its
     layers; the name is "" for a format that lists its layers. Unpack a packed Shapefile or KMZ
     file. Raise `DataError` if the file is too large, damaged, incomplete, or XML with a document
     type."""
-    driver = DRIVERS[kind]
     with tempfile.TemporaryDirectory(prefix="hexcursion-read-") as folder:
         try:
-            places = _placed(kind, driver, name, path, handle, Path(folder), limits)
+            places = _placed(file, Path(folder), limits)
         except OSError:
-            failure = DataError(f"{name} cannot be read: check that the file exists and may be read.")
+            failure = DataError(f"{file.name} cannot be read: check that the file exists and may be read.")
         else:
             yield places
             return
@@ -49,18 +46,17 @@ def check_size(driver: Driver, name: str, size: int, limits: Limits) -> None:
         )
 
 
-def _placed(
-    kind: Format, driver: Driver, name: str, path: Path | None, handle: Any, folder: Path, limits: Limits
-) -> Mapping[str, Path]:
+def _placed(file: OpenFile, folder: Path, limits: Limits) -> Mapping[str, Path]:
+    driver, path, handle = file.driver, file.path, file.handle
     handle.seek(0)
     packed = handle.read(2) == _ZIP
-    if packed and kind in ("ESRI Shapefile", "LIBKML"):
-        places = _unpacked(kind, driver, name, handle, folder, limits)
-    elif kind == "ESRI Shapefile":
-        places = _with_siblings(name, path, folder)
+    if packed and file.kind in ("ESRI Shapefile", "LIBKML"):
+        places = _unpacked(file, folder, limits)
+    elif file.kind == "ESRI Shapefile":
+        places = _with_siblings(file.name, path, folder)
     else:
         size = os.path.getsize(path) if path is not None else int(handle.seek(0, os.SEEK_END))
-        check_size(driver, name, size, limits)
+        check_size(driver, file.name, size, limits)
         places = {"": folder / f"table{driver.suffix}"}
         if path is not None:
             _link(path, places[""])
@@ -71,7 +67,7 @@ def _placed(
     if driver.xml:
         for place in places.values():
             with place.open("rb") as document:
-                check_xml(name, document)
+                check_xml(file.name, document)
     return places
 
 
@@ -98,17 +94,16 @@ def _with_siblings(name: str, path: Path | None, folder: Path) -> Mapping[str, P
     return {path.stem if path is not None else "": folder / "layer0.shp"}
 
 
-def _unpacked(
-    kind: Format, driver: Driver, name: str, handle: Any, folder: Path, limits: Limits
-) -> Mapping[str, Path]:
+def _unpacked(file: OpenFile, folder: Path, limits: Limits) -> Mapping[str, Path]:
     """Unpack the Shapefiles of a zip file, by name, or the first document of a KMZ file."""
-    limit = min(driver.most_bytes, limits.max_bytes)
+    kind, name = file.kind, file.name
+    limit = min(file.driver.most_bytes, limits.max_bytes)
     meter = Meter(Limits(limit, limits.max_ratio, limits.free_bytes))
     suffixes = SHAPEFILE_PARTS if kind == "ESRI Shapefile" else (".kml",)
     failure: DataError | None = None
     places: dict[str, Path] = {}
     try:
-        with open_zip(name, handle, limits) as archive:
+        with open_zip(name, file.handle, limits) as archive:
             members = [item for item in archive.infolist() if _suffix(item) in suffixes and _visible(item)]
             if len(members) > limits.max_members:
                 raise DataError(f"{name} holds too many files: pack the one layer that is meant.")

@@ -13,8 +13,9 @@ import shapely
 
 from data_loaders.errors import DataError, unopened
 from data_loaders.files.bombs import MAGIC
+from data_loaders.files.drivers import OpenFile
 from data_loaders.files.guarded import LIMITS
-from data_loaders.files.layers import read_table
+from data_loaders.files.layers import LayerChoice, read_table
 
 MOST_ROWS = 50_000
 
@@ -40,7 +41,8 @@ def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
     except OSError:
         raise unopened(place.name) from None
     with handle:
-        _, crs, geometry, table = read_table("GPKG", place.name, place, handle, layer, True, LIMITS)
+        file = OpenFile("GPKG", place.name, handle, place)
+        _, crs, geometry, table = read_table(file, LayerChoice(layer), LIMITS)
     if table.num_rows > MOST_ROWS:
         raise DataError(
             f"{place.name} has {table.num_rows:,} rows, more than the {MOST_ROWS:,} that are read: "

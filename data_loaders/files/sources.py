@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 
 from data_loaders.errors import DataError, unopened
-from data_loaders.files.drivers import PYARROW, Format, driver_of, driver_of_zip
+from data_loaders.files.drivers import PYARROW, Format, OpenFile, driver_of, driver_of_zip
 from data_loaders.files.guarded import (
     DAMAGE,
     HEAD_LINES,
@@ -28,7 +28,7 @@ from data_loaders.files.guarded import (
     open_zip,
     refusal,
 )
-from data_loaders.files.layers import read_layer
+from data_loaders.files.layers import LayerChoice, read_layer
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
 _SUFFIXES = (".csv", ".txt", ".tsv")
@@ -189,7 +189,8 @@ def _file(name: str, handle: Any, request: _Request) -> Iterator[Table]:
 
 def _layer(kind: Format, name: str, handle: Any, request: _Request) -> Table:
     limits = request.meter.limits
-    content = read_layer(kind, name, request.path, handle, request.layer, request.ask, limits)
+    file = OpenFile(kind, name, handle, request.path)
+    content = read_layer(file, LayerChoice(request.layer, request.ask), limits)
     packed = _size(handle) if kind in PYARROW else None
     stream = GuardedStream(name, content.stream, request.meter, None if packed is None else lambda: packed)
     head = stream.head(HEAD_LINES)
