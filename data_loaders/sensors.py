@@ -68,10 +68,7 @@ def load_sensors(
     inside = _in_range(name, system, roles, tally, store)
     far = () if wanted.missing else _far_values(name, value, store.number(roles.value))
     columns: Any = kept_rows(_stored(name, roles, wanted, store), inside)
-    repeats = _repeats(name, columns, wanted)
-    for reason, count in repeats.reasons:
-        tally.drop(reason, count)
-    columns = kept_rows(columns, repeats.kept)
+    columns, repeats = _once_each(name, columns, wanted, tally)
     if roles.owner is not None and not inside.all():
         columns["owner"] = numbered_again(columns["owner"])
     observations = Observations(
@@ -85,6 +82,14 @@ def load_sensors(
     notes = [*_notes(store, observations, roles, wanted), *repeats.notes]
     notes += _notes_to_answer(value, far, store, wanted)
     return observations, tally.report(name, observations.size, tuple(notes))
+
+
+def _once_each(name: str, columns: Any, wanted: Wanted, tally: Tally) -> tuple[Any, Repeats]:
+    """Return the columns without rows that repeat a record; count those rows by reason."""
+    repeats = _repeats(name, columns, wanted)
+    for reason, count in repeats.reasons:
+        tally.drop(reason, count)
+    return kept_rows(columns, repeats.kept), repeats
 
 
 def _read(table: Table, roles: Columns, wanted: Wanted, tally: Tally, store: Found) -> None:
@@ -114,7 +119,7 @@ def _in_range(name: str, system: str, roles: Columns, tally: Tally, store: Found
 
 
 def _far_values(name: str, value: str, numbers: NDArray[np.float64]) -> tuple[float, ...]:
-    """Return numbers far from all others. Raise `DataError` where some must stand for no value."""
+    """Return numbers far from all others. Raise `DataError` where some must be codes of missing values."""
     if zeros_alone(numbers):
         raise DataError(
             f"{name} has many numbers in {value!r} that are 0, and hardly another comes near 0: they may "
@@ -132,7 +137,7 @@ def _far_values(name: str, value: str, numbers: NDArray[np.float64]) -> tuple[fl
 
 
 def _stored(name: str, roles: Columns, wanted: Wanted, store: Found) -> dict[str, Any]:
-    """Return the columns of all rows read, by their names in `Observations`; `stamp` beside `time`."""
+    """Return the columns of all rows read, by their names in `Observations`; `stamp` with `time`."""
     columns: dict[str, Any] = {
         "x": store.number(roles.x),
         "y": store.number(roles.y),

@@ -71,7 +71,7 @@ def positive_array(name: str, value: ArrayLike) -> Floats:
 def ridge_array(value: ArrayLike) -> Floats:
     """Effective ridges r, of any shape, as a float64 array, each in [1e-6, 1e9], else `InvalidValue`.
 
-    Outside of it r^2 beside 1 is lost to rounding and no bound would mean anything.
+    Outside of it r^2 next to 1 is lost to rounding and no bound would mean anything.
     """
     array = np.asarray(value, dtype=np.float64)
     if not np.all((array >= 1e-6) & (array <= 1e9)):
@@ -80,7 +80,7 @@ def ridge_array(value: ArrayLike) -> Floats:
 
 
 def variance_array(value: ArrayLike) -> Floats:
-    """`value`, of any shape, as a float64 array with entries in (0, 1], where the variance bound V_n lies."""
+    """`value`, of any shape, as a float64 array in (0, 1], the range of the variance bound V_n."""
     array = np.asarray(value, dtype=np.float64)
     if not np.all((array > 0.0) & (array <= 1.0)):
         raise InvalidValue("the variance must lie in (0, 1]: priors are scaled to variance at most 1.")

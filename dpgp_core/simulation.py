@@ -30,7 +30,7 @@ from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.yardstick import Sides
 
 SIMULATED_RELEASES = 12
-OUTER = 0.9  # quantile at the upper end of the stated range of agreements; a tenth lies beyond either end
+OUTER = 0.9  # quantile at the upper end of the stated range of agreements; a tenth is beyond either end
 SEED = 314159  # simulated draws on reference data only; a release never sees it
 
 

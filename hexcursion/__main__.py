@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return run(arguments)
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:  # whoever read has enough, as `| head` has: what is left goes nowhere
+    except BrokenPipeError:  # whoever read has enough, as `| head` has: the rest goes nowhere
         pass
     except OSError as error:
         if error.errno not in FULL:

@@ -18,4 +18,4 @@ class Cancelled(HexcursionError, RuntimeError):
 
 
 Report = Callable[[float, str], None]
-"""Told (fraction, text); may raise to cancel."""
+"""Called with (fraction, text); may raise to cancel."""

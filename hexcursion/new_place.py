@@ -1,4 +1,4 @@
-"""New places for what a command writes: nothing stands there yet, and nothing is overwritten."""
+"""New places for what a command writes: nothing is there yet, and nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def made_whole(place: Path) -> Iterator[Path]:
     """Yield a hidden place beside `place`, at which a file or folder is made, and put it there when complete.
 
     Folders above it are made as well; the hidden one is gone afterwards, whatever happened. Raise
-    `WorkflowError` where it cannot be written, or something stands at `place` by then.
+    `WorkflowError` where it cannot be written, or something is at `place` by then.
     """
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def sync_folder(folder: Path) -> None:
 def private_file(path: Path, content: bytes) -> None:
     """Write a file that only its owner can read: whole or not at all, and never over another one.
 
-    Raise `FileExistsError` if something stands there, `OSError` if it cannot be written.
+    Raise `FileExistsError` if something is there, `OSError` if it cannot be written.
     """
     handle, draft = mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)  # mode 0600
     try:

@@ -167,7 +167,7 @@ LINES = ": see the group lines."
 
 
 def limits(statement: Mapping[str, Any]) -> list[str]:
-    """What the guarantee of a statement does not cover, for a page on which its group lines do not stand, and
+    """What the guarantee of a statement does not cover, for a page without its group lines, and
     what it takes from the publisher."""
     guarantee = statement["guarantee"]
     told = [text.replace(LINES, ".") for text in guarantee["not_protected"]]

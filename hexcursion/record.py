@@ -58,7 +58,7 @@ LEAST_GAIN = 0.02
 
 def few_words(records: int) -> str:
     """That few records tell nothing without reference data, or not how right their map is; no
-    figure is said of it."""
+    figure is given."""
     if records > TOO_FEW_RECORDS:
         return (
             f"{records} records are too few to say how right the map will be: without reference data it "
@@ -132,7 +132,7 @@ GROUPS = (2, 5, 10)
 
 @dataclass(frozen=True)
 class PrivacyFacts:
-    """The privacy facts of a release, as they stand in its statement."""
+    """The privacy facts of a release, as in its statement."""
 
     epsilon: float  # upper bound at `delta`
     delta: float
@@ -187,7 +187,7 @@ class Release:
     prior_mean: NDArray[np.float64] | None = None
     # public field to which values and threshold are relative, if any
     relative: BaselineField | None = None
-    # public numbers per hexagon that the design reads beside the records
+    # public numbers per hexagon that the design reads with the records
     covariates: Covariates | None = None
     answers: Answers | None = None  # what a yes is, where the values are answers of yes and no
     # The public numbers that records are counted over, where they are

@@ -22,12 +22,12 @@ UnitWord = str
 sensor or a person only where a column names these and each may contribute one row; or a cell."""
 
 Side = Literal["above", "at most"]
-"""Where a hexagon lies, before a threshold."""
+"""The side of a hexagon, before a threshold."""
 
 PUBLISHERS = "the publisher's own words, which no program checks"
 """How title, notes, credits and the like are marked wherever they are shown."""
 BILLION = 1e9
-# What is left of a budget below this is rounding, and no release could use it.
+# A rest of a budget below this is rounding, and no release could use it.
 DUST = 1e-6
 
 
@@ -155,7 +155,7 @@ def slack(delta: float) -> str:
 
 
 def remaining(value: float) -> str:
-    """What is left of a budget, rounded down; less than `DUST` is rounding, and said as 0."""
+    """The rest of a budget, rounded down; less than `DUST` is rounding, and said as 0."""
     return "0" if value < DUST else lower(value, 4)
 
 
@@ -171,7 +171,7 @@ def per_cent(share: float) -> str:
 
 
 def side_words(direction: Direction) -> Side:
-    """Where a hexagon of the set lies, before a threshold: one that equals it is "at most" it."""
+    """The side of a hexagon of the set, before a threshold: one that equals it is "at most" it."""
     return "above" if direction == "above" else "at most"
 
 
@@ -259,7 +259,7 @@ def _measured(subject: Mapping[str, Any]) -> str:
 
 
 def covered(statement: Mapping[str, Any]) -> str:
-    """What was measured, in which unit, of what, when, how many and by whom, in up to three sentences."""
+    """The measured quantity, its unit, of what, when, how many and by whom, in up to three sentences."""
     subject, guarantee = statement["subject"], statement["guarantee"]
     scope = subject.get("scope", {})
     unit = f" in {subject['unit']}" if subject["unit"] and "counts" not in subject else ""

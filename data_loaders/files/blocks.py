@@ -183,9 +183,15 @@ def blocks(
     if stray.waiting:
         yield stray.block({name: pa.array([], pa.string()) for name in wanted}, 0)
     if not table.typed and quoting == "line":
-        top = decode(table.head, encoding).replace("\r\n", "\n").replace("\r", "\n").split("\n")[:skip]
-        if text.lines > sum(map(bool, top)) + row_count + stray.met + (header is not None):
+        rows = row_count + stray.met + (header is not None)
+        if text.lines > rows + _lines_above(decode(table.head, encoding), skip):
             raise unclosed(table.name)
+
+
+def _lines_above(head: str, skip: int) -> int:
+    """Return how many of the first `skip` lines of a table are not empty."""
+    lines = head.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return sum(map(bool, lines[:skip]))
 
 
 def _opened(

@@ -1,6 +1,6 @@
 """Reads GeoJSON feature by feature, so that no feature decides how the others are read.
 
-GDAL would give each property one type for all features: a text beside numbers, or a time in another
+GDAL would give each property one type for all features: a text among numbers, or a time in another
 zone, would change how the entries of other features are written.
 """
 

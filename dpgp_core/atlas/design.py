@@ -15,7 +15,7 @@ from dpgp_core.spectral.prior import Law, PublicPrior
 from dpgp_core.spectral.public_field import CLIP as CLIP_ABOUT_MAP
 
 Columns = Literal["likelier", "apart"]
-"""How the columns of an atlas are read: by themselves or beside each other, whichever the released sums make
+"""How the columns of an atlas are read: by themselves or together, whichever the released sums make
 likelier; or each by itself whatever they say."""
 
 CLIP = 1.6

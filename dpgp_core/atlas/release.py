@@ -168,7 +168,7 @@ def prepare_atlas(
     design : AtlasDesign
         Calibrated for the budget.
     facts : PublicFacts
-        What is public, without a public field.
+        The public facts, without a public field.
     fields : sequence of k PublicField, optional
         The published map of each column in its response units, for a design with drift; responses are then
         less these maps.
@@ -241,7 +241,7 @@ def release_atlas(
     ----------
     values : (n, k) array_like
         Responses, k from 1 to 20: `(value - centre) / (1.6 scale)` with a public centre and a public guess of
-        the standard deviation of each column. What lies beyond -1 and 1 is cut to them, and vectors that are
+        the standard deviation of each column. Values beyond -1 and 1 are cut to them, and vectors that are
         too long are shortened. NaN where a value is missing.
     cells : (n,) array_like of int
         The cell of each record, a position in the domain of `lattice`.
@@ -252,7 +252,7 @@ def release_atlas(
     presence : bool
         Whether values may be missing; then the records that have each column are counted apart.
     reading : "likelier" or "apart", optional
-        Each column by itself or beside all others, whichever the released sums make likelier, or each by
+        Each column by itself or with all others, whichever the released sums make likelier, or each by
         itself. Columns with missing values, and columns beside answers or of several weights, are read
         apart, all others as is likelier, unless this says how.
     answers : sequence of int

@@ -15,7 +15,7 @@ from dpgp_core.spectral.reading import FieldReader
 
 ROUNDS = 40  # of expectation and maximisation
 FREEDOM = 4  # degrees of freedom of the prior of the correlation, beyond the number of columns
-ALIKE = (0.0, 0.5, 0.9)  # correlations of all columns about which that prior lies; the released sums choose
+ALIKE = (0.0, 0.5, 0.9)  # correlations of all columns that centre the prior; the released sums choose
 LEAST = 1e-6  # share of its variance that a column keeps at least, given the others
 FAINT = 0.02  # signal over noise below which a direction is left out: it says next to nothing
 

@@ -258,22 +258,11 @@ def audit_design(
     pair = pair or worst_pair(design, prior, n, 2.0 if order is None else float(np.clip(order, 1.01, 50.0)))
     draw = sampler or own_sampler(design, prior, pair.watched, entropy)
     tell = report or (lambda fraction, text: None)
-
-    def drawn(start: float, text: str) -> list[Floats]:
-        values = []
-        for side, records in enumerate((pair.first, pair.second)):
-            parts = []
-            for portion in range(PORTIONS):
-                tell(start + 0.25 * (side + portion / PORTIONS), text)
-                count = (portion + 1) * trials // PORTIONS - portion * trials // PORTIONS
-                parts.append(draw(records, count))
-            values.append(np.concatenate(parts))
-        return values
-
-    shadow = drawn(0.0, "Drawing shadow releases")
+    shadow = _draw_sides(pair, trials, draw, lambda share: tell(0.5 * share, "Drawing shadow releases"))
+    fresh = _draw_sides(pair, trials, draw, lambda share: tell(0.5 + 0.5 * share, "Attacking fresh releases"))
     laws = [NormalLaw.of(values.reshape(-1, values.shape[2])) for values in shadow]
     shadow_in, shadow_out = (_scores(values, laws) for values in shadow)
-    fresh_in, fresh_out = [_scores(values, laws) for values in drawn(0.5, "Attacking fresh releases")]
+    fresh_in, fresh_out = (_scores(values, laws) for values in fresh)
     # Thresholds come from shadow releases and errors from fresh ones, so no choice biases a limit;
     # the confidence is divided among the deltas.
     deltas = tuple(dict.fromkeys((delta, *(value for value in EXTRA_DELTAS if value > delta))))
@@ -283,6 +272,19 @@ def audit_design(
         counts = count_errors(fresh_in, fresh_out, best_threshold(shadow_in, shadow_out, value))
         rows.append(AuditRow(value, claim(value).epsilon, epsilon_lower_bound(counts, value, level), counts))
     return DesignAudit(pair, tuple(rows), trials, confidence)
+
+
+def _draw_sides(pair: Pair, trials: int, draw: Sampler, tell: Callable[[float], None]) -> list[Floats]:
+    """Draw `trials` releases of each dataset of the pair; report the share drawn so far."""
+    sides = []
+    for side, records in enumerate((pair.first, pair.second)):
+        parts = []
+        for portion in range(PORTIONS):
+            tell(0.5 * (side + portion / PORTIONS))
+            count = (portion + 1) * trials // PORTIONS - portion * trials // PORTIONS
+            parts.append(draw(records, count))
+        sides.append(np.concatenate(parts))
+    return sides
 
 
 def own_sampler(design: Design, prior: Prior, watched: tuple[int, ...], entropy: Entropy) -> Sampler:

@@ -90,19 +90,7 @@ def least_sum(variances: Floats, power: float) -> float:
         return free * _DOWN
 
     def lowest(eta: float, t: float) -> Floats:
-        """(k,) minimisers: with u = 1 + s r, the positive root of `c3 u^3 + c2 u^2 = s^2`."""
-        # Newton from above: the cubic is convex there, so the iterates fall to the root.
-        safe = np.maximum(s, 1e-300)
-        c3, c2 = 2.0 * power * eta / safe, eta * (2.0 * t - power - 2.0 * power / safe)
-        u = 1.0 + s
-        for _ in range(_NEWTON):
-            slope = u * (3.0 * c3 * u + 2.0 * c2)
-            value = u * u * (c3 * u + c2) - s * s
-            new = np.where((slope > 0) & (value > 0), u - value / np.where(slope > 0, slope, 1.0), u)
-            if np.all(np.abs(new - u) <= 1e-15 * u):
-                break
-            u = new
-        return np.asarray(np.where(s > 0, np.clip((u - 1.0) / safe, 0.0, 1.0), 0.0))
+        return _minimisers(s, power, eta, t)
 
     def sum_at(eta: float) -> float:
         """t = sum r, at which the dual is largest for this eta."""
@@ -134,6 +122,25 @@ def least_sum(variances: Floats, power: float) -> float:
     else:
         bounds.append(dual(math.exp(low if slack(low) <= 0.0 else high)))
     return max(bounds) * _DOWN
+
+
+def _minimisers(s: Floats, power: float, eta: float, t: float) -> Floats:
+    """Return the (k,) minimisers of the dual of `least_sum` at eta and t.
+
+    With u = 1 + s r, they are the positive root of `c3 u^3 + c2 u^2 = s^2`.
+    """
+    # Newton from above: the cubic is convex there, so the iterates fall to the root.
+    safe = np.maximum(s, 1e-300)
+    c3, c2 = 2.0 * power * eta / safe, eta * (2.0 * t - power - 2.0 * power / safe)
+    u = 1.0 + s
+    for _ in range(_NEWTON):
+        slope = u * (3.0 * c3 * u + 2.0 * c2)
+        value = u * u * (c3 * u + c2) - s * s
+        new = np.where((slope > 0) & (value > 0), u - value / np.where(slope > 0, slope, 1.0), u)
+        if np.all(np.abs(new - u) <= 1e-15 * u):
+            break
+        u = new
+    return np.asarray(np.where(s > 0, np.clip((u - 1.0) / safe, 0.0, 1.0), 0.0))
 
 
 def _slack(r: Floats, power: float) -> float:

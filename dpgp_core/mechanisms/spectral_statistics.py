@@ -72,7 +72,7 @@ STEP, LENGTHSCALES = 1.6, 3
 RELEASES, COUNT_DRAWS = 12, 2
 QUICK = 8  # releases for ranking a candidate, all with one release of the counts
 PATHS = 100  # paths drawn after the noise cost nothing
-WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums beside a published reference
+WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a reference is published
 Stated = tuple[Floats, Floats, Floats | None]
 """Exceedance probabilities of R simulated releases, probabilities that cut sets (R, N), own cutoffs."""
 # With a published reference: cached cells of all simulated releases, and releases in each world.
@@ -89,7 +89,7 @@ class SpectralSpace(SearchSpace):
     quick = True
 
     def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[SpectralStatisticsDesign, ...]:
-        """Ranges and ridges to search; beside a published reference one design, without a search."""
+        """Ranges and ridges to search; with a published reference one design, without a search."""
         if facts.field is not None:
             reach = float(f"{STEPS * facts.lattice.spacing:.6g}")
             return (

@@ -167,7 +167,7 @@ def exact_sums(features: Features, nodes: Nodes, records: GridRecords) -> tuple[
 
     For c columns the sums are (c, p), and so are the counts if presence is summed.
 
-    Raises InvalidValue if the features are of another domain, or a record lies outside it.
+    Raises InvalidValue if the features are of another domain, or a record is outside it.
     """
     if features.nodes != nodes.size:
         raise InvalidValue("the features and the nodes must be of the same domain.")

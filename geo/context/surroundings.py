@@ -198,7 +198,7 @@ def all_places() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
     """Find at most `most` places by the start of their name, ignoring case.
 
-    Places of exactly this name come first, and larger places before smaller ones. There are none
+    Places of exactly this name come first, and larger places before smaller ones. The result is empty
     without built files, or for an empty name.
     """
     source = folder()

@@ -236,7 +236,7 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
         raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
     if not ranged and again and not map_follows(stated, again, judged):
         raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
-    # Of one path none is told
+    # A single path has no chances
     if not ranged and "low" in again and sums_design(bundle.statement).paths > 1:
         raise BundleError(LACKING.format(what="the range of its agreement"))
 

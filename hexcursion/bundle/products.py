@@ -276,7 +276,7 @@ def graded_labels(side: str = "") -> tuple[str, str, str]:
 
 
 def class_words(products: Products, threshold: str) -> tuple[str, ...]:
-    """The sentence about one hexagon of each class. `threshold`: in words, or what stands for it in
+    """The sentence about one hexagon of each class. `threshold`: in words, or its placeholder in
     a text that is filled in later."""
     what = f"{words.side_words(products.direction)} {threshold}"
     said = graded_words(what) if products.graded else (what, CANNOT_TELL, f"not {what}")

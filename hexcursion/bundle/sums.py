@@ -69,7 +69,7 @@ def sums_block(release: Release) -> dict[str, Any]:
 
 def columns_of(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[Any]]:
     """The numbers of a release's reading, (p,) sums and counts, (N,) or (M,) public ones, by the names of
-    `COLUMNS`; what there is none of is left out. `public_mean`: (N,) response units."""
+    `COLUMNS`; absent ones are left out. `public_mean`: (N,) response units."""
     field, more = kept.field, kept.second
     every = {
         "sums": kept.sums, "counts": kept.counts, "second_sums": None if more is None else more.sums,

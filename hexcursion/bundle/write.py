@@ -6,9 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpgp_core.releasing import PublicFacts
 from geo import GeoError, domain_from_cells
@@ -132,13 +135,7 @@ def bundle_contents(
     """
     if isinstance(release, AtlasRelease):
         return atlas_contents(release, public, rehearsed=rehearsed)
-    many = max(release.paths.size, 0 if release.draws is None else release.draws.size)
-    if many > MAX_VALUES:
-        raise BundleError(
-            f"{many:,} path values are too many for a bundle: release fewer paths or a coarser resolution."
-        )
-    if release.paths.shape[0] != release.design.paths:
-        raise BundleError("The release does not hold as many paths as its design says.")
+    _check_number_of_paths(release)
     statement = check_statement(build_statement(release))
     shared = facts(statement)
     paths = rounded(release.paths)
@@ -183,14 +180,7 @@ def bundle_contents(
         layout.README: readme_text(statement, products).encode(),
         layout.ATTRIBUTION: attribution_text(statement).encode(),
     }
-    if release.relative is not None:
-        contents[layout.PUBLIC_FIELD] = field_bytes(domain.cells, release.relative.field)
-    if release.sums is not None:
-        contents[layout.RELEASED_SUMS] = sums_bytes(release.sums, release.prior_mean)
-    if release.covariates is not None:
-        contents[layout.COVARIATES] = covariates_bytes(domain.cells, release.covariates)
-    if draws is not None:
-        contents[layout.DRAWS] = paths_bytes(domain.cells, draws, kind="draw")
+    contents |= _optional_tables(release, domain.cells, draws)
     read = Bundle(
         statement,
         domain,
@@ -206,6 +196,33 @@ def bundle_contents(
     layout.seal(contents)
     bundle_from_contents(contents)
     return contents
+
+
+def _check_number_of_paths(release: Release) -> None:
+    """Raise `BundleError` for too many values, or other paths than the design states."""
+    size = max(release.paths.size, 0 if release.draws is None else release.draws.size)
+    if size > MAX_VALUES:
+        raise BundleError(
+            f"{size:,} path values are too many for a bundle: release fewer paths or a coarser resolution."
+        )
+    if release.paths.shape[0] != release.design.paths:
+        raise BundleError("The release does not hold as many paths as its design says.")
+
+
+def _optional_tables(
+    release: Release, cells: Sequence[str], draws: NDArray[np.float64] | None
+) -> dict[str, bytes]:
+    """Return the tables that only some releases have: public inputs, released sums, rounded draws."""
+    tables = {}
+    if release.relative is not None:
+        tables[layout.PUBLIC_FIELD] = field_bytes(cells, release.relative.field)
+    if release.sums is not None:
+        tables[layout.RELEASED_SUMS] = sums_bytes(release.sums, release.prior_mean)
+    if release.covariates is not None:
+        tables[layout.COVARIATES] = covariates_bytes(cells, release.covariates)
+    if draws is not None:
+        tables[layout.DRAWS] = paths_bytes(cells, draws, kind="draw")
+    return tables
 
 
 def _exported(name: str, exported: Exported) -> bytes:

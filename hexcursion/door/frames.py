@@ -58,16 +58,7 @@ def as_source(
     settings = {key: value for key, value in source_settings.items() if value is not None}
     if isinstance(data, str | Path):
         return {**settings, "path": str(data)}, {}
-    if not isinstance(data, pandas.DataFrame):
-        advice = (
-            "call its to_pandas()" if hasattr(data, "to_pandas") else "make one with pandas.DataFrame(...)"
-        )
-        raise WorkflowError(
-            f"Give {name.removesuffix(' in memory')} of pandas or GeoPandas, or the name of a file, not "
-            f"{type(data).__name__}: {advice}."
-        )
-    if not len(data):
-        raise WorkflowError("The table holds no rows: give one with a row for each record.")
+    _check_frame(data, name)
     for key in ("path", "layer", "header_row", "encoding", "delimiter", "quoting"):
         if key in settings:
             raise WorkflowError(f"`{key}` is said of files alone: leave it out for a table in memory.")
@@ -89,13 +80,7 @@ def as_source(
     if unnamed := [column for column in names if not isinstance(column, str)]:
         raise WorkflowError(f"Columns are named by texts, not {unnamed[0]!r}: rename that column.")
     columns = list(dict.fromkeys(names))
-    for column in columns:
-        if labels.count(column) != 1:
-            many = "several columns" if column in labels else "no column"
-            # Quote only a near miss: labels of a table that was read without a header are private.
-            near = closest(column, labels) if column not in labels else ""
-            end = near or ": name one of its columns."
-            raise WorkflowError(f"The table has {many} named {column!r}{end}")
+    _check_labels(columns, labels)
     further = [labels[at] for at in telling(labels) if labels.count(labels[at]) == 1]
     columns = list(dict.fromkeys((*columns, *further)))
     selection = table.iloc[:, [labels.index(column) for column in columns]].set_axis(columns, axis=1)
@@ -105,6 +90,31 @@ def as_source(
     memory_table = HeldTable(selection.to_csv(index=False).encode(), digest)
     text_format = {"header_row": 1, "encoding": "utf-8", "delimiter": ",", "quoting": "lines"}
     return {**settings, "path": name, **text_format}, {name: memory_table}
+
+
+def _check_frame(data: Any, name: str) -> None:
+    """Raise `WorkflowError` unless the data are a table of pandas with rows."""
+    if not isinstance(data, pandas.DataFrame):
+        advice = (
+            "call its to_pandas()" if hasattr(data, "to_pandas") else "make one with pandas.DataFrame(...)"
+        )
+        raise WorkflowError(
+            f"Give {name.removesuffix(' in memory')} of pandas or GeoPandas, or the name of a file, not "
+            f"{type(data).__name__}: {advice}."
+        )
+    if not len(data):
+        raise WorkflowError("The table holds no rows: give one with a row for each record.")
+
+
+def _check_labels(columns: Sequence[str], labels: Sequence[str]) -> None:
+    """Raise `WorkflowError` unless each column is the label of one column of the table."""
+    for column in columns:
+        if labels.count(column) != 1:
+            many = "several columns" if column in labels else "no column"
+            # Quote only a near miss: labels of a table that was read without a header are private.
+            near = closest(column, labels) if column not in labels else ""
+            end = near or ": name one of its columns."
+            raise WorkflowError(f"The table has {many} named {column!r}{end}")
 
 
 def _names_column(key: str, settings: Mapping[str, Any]) -> bool:

@@ -31,7 +31,7 @@ from hexcursion.search.choice import Choice, given_choice, stated
 from hexcursion.search.executors import make_executor
 from hexcursion.search.pilot import run_pilot
 from hexcursion.search.results import settle_on
-from hexcursion.search.shared import read_shared_design, shared_choice, with_shared_scale
+from hexcursion.search.shared import SharedDesign, read_shared_design, shared_choice, with_shared_scale
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
 from hexcursion.settings.atlas import AtlasSettings, Settings
@@ -127,16 +127,11 @@ def plan_settings(
             raise WorkflowError("An atlas is planned at its epsilon: leave the wanted agreement out.")
         return plan_columns(settings, place, listener, tables=tables, same_as=same_as)
     _refuse_looks(settings, wanted, pay)
-    if (reading := expected_reading(settings.data)) is not None:
-        listener.note(reading)
     shared = None
     if settings.shared_design is not None:
         shared = read_shared_design(settings.shared_design)
         settings = with_shared_scale(settings, shared)
-    project = load_with_earlier(settings, tables=tables)
-    listener.loaded(project)
-    project.refuse_dropped()
-    project.refuse_large_delta()
+    project = _load(settings, listener, tables)
     searching = settings.lengthscale is None and shared is None
     _say_how_long(project, listener, searching=searching, alone=wanted is None)
     ledger = ledger_to_plan(place)
@@ -151,13 +146,28 @@ def plan_settings(
         frontier = () if wanted is None else FRONTIER_EPSILONS  # the solver starts from a frontier
         tuned = search_design(project, listener.progress, settings.executor, beside=frontier)
         listener.searched(tuned)
-    if tuned is not None:
-        choice = tuned.choice
-    else:
-        choice = given_choice(project) if shared is None else shared_choice(project, shared)
+    choice = _chosen(project, shared, tuned)
     if wanted is not None:
         project, choice = _at_wanted_iou(project, tuned, wanted, listener)
     return plan_choice(project, choice, ledger, tuned)
+
+
+def _load(settings: ReleaseSettings, listener: Listener, tables: Mapping[str, HeldTable] | None) -> Project:
+    """Load the data of a release, and refuse what no plan of it may hold."""
+    if (reading := expected_reading(settings.data)) is not None:
+        listener.note(reading)
+    project = load_with_earlier(settings, tables=tables)
+    listener.loaded(project)
+    project.refuse_dropped()
+    project.refuse_large_delta()
+    return project
+
+
+def _chosen(project: Project, shared: SharedDesign | None, tuned: Tuned | None) -> Choice:
+    """Return the design of the search, of the holders together, or of the settings."""
+    if tuned is not None:
+        return tuned.choice
+    return given_choice(project) if shared is None else shared_choice(project, shared)
 
 
 def _say_how_long(project: Project, listener: Listener, *, searching: bool, alone: bool) -> None:

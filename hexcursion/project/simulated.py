@@ -113,14 +113,19 @@ def simulate_reference(
         index = np.unique(places) if cells else places
     else:
         index = _drawn_places(density, n, entropy, one_each=cells)
-    place = (WORLD_MEANS[number % WORLDS] + float(entropy.uniform(1)[0])) / WORLDS
-    mean = law.spread * math.sqrt(WORLD_COMMON) * float(ndtri(place))
+    mean = _mean(law, number, entropy)
     if columns is not None and number % IDLE:
         deviation = law.spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
         field = field + standardised(columns) @ (deviation * entropy.normal(columns.shape[1]))
     responses = centre + sign * (mean + field[index] + law.scatter * entropy.normal(index.size))
     value = np.where(responses > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(responses)
     return PlacedObservations(index, value, index.size, 0)
+
+
+def _mean(law: WorldModel, number: int, entropy: SimulationEntropy) -> float:
+    """Draw the mean of a field, from the ninth of its law that belongs to its number."""
+    quantile = (WORLD_MEANS[number % WORLDS] + float(entropy.uniform(1)[0])) / WORLDS
+    return law.spread * math.sqrt(WORLD_COMMON) * float(ndtri(quantile))
 
 
 def _crowds(

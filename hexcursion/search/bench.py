@@ -297,7 +297,7 @@ def prior_noises(
 
 
 DRAWN_SEED = 161803  # drawn on reference data only
-SEVERAL = 5  # paths that are shown beside each other
+SEVERAL = 5  # paths that are shown side by side
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ class Choice:
 
     @property
     def judged(self) -> tuple[Expected | None, Yardsticks | None]:
-        """What is expected of the map that this release is for, and what other maps would reach."""
+        """The expected agreement of the map of this release, and that of other maps."""
         return self.of_all or (self.expected, self.yardsticks)
 
     def facts(self, project: Project) -> PublicFacts:
@@ -102,7 +102,7 @@ def too_few(project: Project) -> int | None:
 
 
 def yardsticks_of(project: Project, scored: Scored, one_colour: float, free: float | None) -> Yardsticks:
-    """What maps without any private record reach beside a scored design."""
+    """What maps without any private record reach, to compare with a scored design."""
     found = scored.utility
     return Yardsticks(
         one_colour,
@@ -219,7 +219,7 @@ def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
 def fixed_words(
     expected: Expected | None, yardsticks: Yardsticks | None, result: SearchResult
 ) -> tuple[str, ...]:
-    """What is proposed without reference data, what simulated worlds tell of it, and what would tell more."""
+    """The proposal without reference data, what simulated worlds tell of it, and what would tell more."""
     title = mechanism_of(result.chosen.design).title
     text = f"No reference data: one fixed design of {title.lower()}, nothing was searched."
     if yardsticks is not None and yardsticks.few is not None:
@@ -276,7 +276,7 @@ def start_words(plain: SearchResult, mapped: SearchResult) -> str:
 
 
 def beside_words(result: SearchResult) -> str:
-    """What stands beside the agreement: area, shown hexagons, and the map of one colour."""
+    """The facts that go with the agreement: area, shown hexagons, and the map of one colour."""
     found, parts = result.chosen.utility, []
     if math.isfinite(found.area_error):
         parts.append(f"its area is {off_words(found.area_error)}")

@@ -219,7 +219,7 @@ def _answered(work: Callable[[Any, Any], Any], shared: Any, item: Any) -> bytes:
 
 
 def _result(future: Any) -> object:
-    """What a worker sent; what it raised is never unpacked, so nothing can be said of it."""
+    """What a worker sent; what it raised is never unpacked."""
     try:
         sent: object = future.result()
     except Exception:

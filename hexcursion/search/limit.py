@@ -1,4 +1,4 @@
-"""The limit beside designs: what releases lose of a field, and the least that any release can lose."""
+"""The limit of designs: what releases lose of a field, and the least that any release can lose."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LossWorlds:
 
     Responses are those of `scale`. Every field has the same records' places, those of the reference data.
     Where a release starts from a public map, fields are what they differ from it by, as often under each of
-    its drifts: whoever is told which one is true does no worse, so the limit is the mean of their limits.
+    its drifts: whoever knows which one is true does no worse, so the limit is the mean of their limits.
     """
 
     facts: PublicFacts
@@ -167,7 +167,7 @@ class Loss:
 
 
 def losses(project: Project, result: SearchResult, report: Report | None = None) -> tuple[Loss, ...]:
-    """What every design of a frontier loses whose release is mu-GDP, beside the limit at its epsilon.
+    """What every design of a frontier loses whose release is mu-GDP, with the limit at its epsilon.
 
     `report(fraction, text)` may raise to cancel. Raise `WorkflowError` where no limit is drawn.
     """

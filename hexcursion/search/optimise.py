@@ -43,7 +43,7 @@ IN_STAGES = 2  # most designs in each of several local stages; the last has one
 FIRST_PASS = 2  # a mechanism that comes after others shows every so many designs of its grid first
 IN_WORLDS = 6  # and every so many where each is simulated in several worlds
 FEW_WORLDS = 2  # in which a first pass is judged, against the best so far in the same worlds
-BEHIND = 0.06  # agreement (IoU) by which that pass may lie behind the best so far; see studies/README.md
+BEHIND = 0.06  # agreement (IoU) by which that pass may be behind the best so far; see studies/README.md
 BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
 Found = list[tuple[float, Scored]]
 Place = Callable[[Design], Design]
@@ -280,7 +280,7 @@ def _run(task: SearchTask, where: Executor, batches: list[Batch], tell: Report, 
 def _frontier(
     task: SearchTask, found: Iterable[tuple[float, Scored]], chosen: Scored
 ) -> tuple[FrontierPoint, ...]:
-    """The best of each family at each budget; at the asked one the chosen design stands for its family."""
+    """The best of each family at each budget; at the asked one the chosen design represents its family."""
     best: dict[tuple[float, str, str], Scored] = {}
     for budget, item in found:
         key = (budget, *family_of(item.design))

@@ -263,7 +263,7 @@ def stand_ins(
 
 
 def left_for_release(total: float, pilot: Pilot | None) -> float:
-    """About the epsilon left for a release beside a pilot: costs of Gaussian-like releases add in squares."""
+    """About the epsilon left for a release after a pilot: costs of Gaussian-like releases add in squares."""
     return total if pilot is None else math.sqrt(total**2 - pilot.epsilon**2)
 
 

@@ -27,7 +27,7 @@ from hexcursion.search.task import Scene
 from hexcursion.settings.model import ReleaseSettings
 
 PUBLIC_WORK = "public"
-"""Folder, beside the ledger, of computations from public geography alone."""
+"""Folder, next to the ledger, of computations from public geography alone."""
 
 
 def private_n(project: Project) -> int:

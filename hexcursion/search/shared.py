@@ -31,7 +31,7 @@ from hexcursion.search.public_map import public_map
 from hexcursion.search.scenes import ask_of, cut, public_facts
 from hexcursion.search.score import unsearched
 from hexcursion.search.task import Unconstrained, Utility
-from hexcursion.search.tuning import search_task, tune
+from hexcursion.search.tuning import Tuned, search_task, tune
 from hexcursion.settings import ReleaseSettings
 
 SCHEMA = "hexcursion-shared-design-1"
@@ -96,13 +96,7 @@ def share_design(project: Project, holders: int, records: int) -> SharedDesign:
         For fewer than two holders or records, and for data that are not released by the fixed
         design of spectral statistics.
     """
-    if not 2 <= holders <= MOST_HOLDERS:
-        raise WorkflowError(f"A shared design is for 2 to {MOST_HOLDERS:,} holders, not {holders:,}.")
-    if records < holders:
-        raise WorkflowError("Say about how many records all holders have together: one each at least.")
-    refuse_tuned(project.settings)
-    if project.reference_origin:
-        raise WorkflowError("A shared design starts from public records, and from no earlier release.")
+    _check_holders(project, holders, records)
     budget = Budget(project.settings.epsilon, project.delta, project.settings.bound)
     mechanism = MECHANISMS[SpectralStatisticsDesign.mechanism]
     facts, found = public_facts(project), None
@@ -129,14 +123,27 @@ def share_design(project: Project, holders: int, records: int) -> SharedDesign:
         design,
         features,
     )
-    if found is None:
-        return made
-    model = found.result.model
+    return made if found is None else _with_model(made, project, found)
+
+
+def _check_holders(project: Project, holders: int, records: int) -> None:
+    if not 2 <= holders <= MOST_HOLDERS:
+        raise WorkflowError(f"A shared design is for 2 to {MOST_HOLDERS:,} holders, not {holders:,}.")
+    if records < holders:
+        raise WorkflowError("Say about how many records all holders have together: one each at least.")
+    refuse_tuned(project.settings)
+    if project.reference_origin:
+        raise WorkflowError("A shared design starts from public records, and from no earlier release.")
+
+
+def _with_model(design: SharedDesign, project: Project, tuned: Tuned) -> SharedDesign:
+    """Add the public records, and the model that was tuned on them."""
+    model = tuned.result.model
     return replace(
-        made,
+        design,
         reference=_records_digest(project),
         model=(model.prior, model.lengthscale, model.ridge),
-        residuals=found.choice.response,
+        residuals=tuned.choice.response,
     )
 
 

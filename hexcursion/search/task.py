@@ -302,7 +302,7 @@ def scored_mapping(scored: Scored) -> dict[str, Any]:
 
 
 def scored_from(stored: Mapping[str, Any]) -> Scored:
-    """The scored design that `scored_mapping` wrote; a `CoreError` where its design is none."""
+    """The scored design that `scored_mapping` wrote; a `CoreError` where its design is invalid."""
     return Scored(design_from_mapping(stored["design"]), *judged_from(stored))
 
 

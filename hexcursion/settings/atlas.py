@@ -46,7 +46,7 @@ MECHANISM = AtlasDesign.mechanism
 
 @dataclass(frozen=True, kw_only=True)
 class AtlasChoices(Checked):
-    """What is chosen for all columns of an atlas together."""
+    """The choices for all columns of an atlas together."""
 
     # fmt: off
     gaps: Annotated[bool, Setting(
@@ -63,7 +63,7 @@ class AtlasChoices(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnChoices(Checked):
-    """What is chosen for one column of an atlas, and nothing where it is released alone."""
+    """The choices for one column of an atlas; none if it is released alone."""
 
     # fmt: off
     weight: Annotated[float, Setting(
@@ -147,7 +147,7 @@ Settings = ReleaseSettings | AtlasSettings
 def any_settings(raw: Mapping[str, Any]) -> Settings:
     """Build settings of one column or of several from plain key-value pairs.
 
-    Several columns are a table `columns` of tables, or a list of names as `data.value` beside settings that
+    Several columns are a table `columns` of tables, or a list of names as `data.value` with settings that
     are tables by column, such as `threshold = {pb = 150, zn = 500}`. Raise `WorkflowError` as
     `settings_from_mapping`, and for columns that cannot be released together.
     """
@@ -180,7 +180,7 @@ def any_settings(raw: Mapping[str, Any]) -> Settings:
 
 
 def _layer(values: Mapping[str, Any], own: Mapping[str, Any], data: dict[str, Any]) -> ReleaseSettings:
-    """The settings of one column; what all columns say of their scale is said of amounts alone. Raise
+    """The settings of one column; what all columns say of their scale holds for amounts alone. Raise
     `WorkflowError` for counted records."""
     said = {**values, **own}
     if said.get("values") == "count":

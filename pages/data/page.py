@@ -288,7 +288,7 @@ def read(target: workspace.Workspace) -> None:
 
 
 def refused(error: WorkflowError) -> None:
-    """What was wrong, and that nothing was lost by it."""
+    """The fault, and that nothing was lost by it."""
     kept = " What was read before is still in use." if work.private is not None else ""
     st.error(f"{plain(on_screen(str(error)))}{kept}", icon=":material/error:")
 

@@ -192,7 +192,7 @@ def take_areas(work: Workspace, path: str) -> None:
 
 
 def _decided(work: Workspace) -> list[Wish]:
-    """What was chosen: settings may give a column, a colour or a width once for all files."""
+    """The choices: settings may give a column, a colour or a width once for all files."""
     paths: tuple[str, ...] = work.choices.get("layers", ())
 
     def each(name: Literal["label_columns", "layer_colours", "layer_widths"]) -> list[Any]:

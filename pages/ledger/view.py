@@ -138,7 +138,7 @@ def _entry(entry: Entry, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _charged(said: Mapping[str, Any]) -> str:
-    """What was charged for, and its cost as its own release states it; a charge need not say either."""
+    """The purpose of a charge, and its cost as its own release states it; a charge need not say either."""
     parts = [str(said[name]) for name in ("title", "mechanism") if said.get(name)]
     if {"epsilon", "delta"} <= said.keys():
         parts.append(f"ε {upper(said['epsilon'], 4)} at δ {significant(said['delta'], 3)}")

@@ -164,7 +164,7 @@ def show_attack(work: Workspace) -> None:
 
 
 def _goal(work: Workspace) -> str:
-    """What is given, the budget or the agreement; a pilot is a share of a budget that must be given."""
+    """Which of both is given, budget or agreement; a pilot is a share of a budget that must be given."""
     if pilot_panel.chosen(work):
         return "budget"
     goal = st.segmented_control(

@@ -87,7 +87,7 @@ def show(work: Workspace, settings: AtlasSettings) -> None:
 
 
 def found_of(project: AtlasProject, choice: AtlasChoice) -> Found:
-    """What was found for all columns, and of the first what screens of one column ask for."""
+    """The result for all columns, and of the first what screens of one column ask for."""
     return Found(project.first, choice.tuned[0], choice.layers[0], atlas=(project, choice))
 
 

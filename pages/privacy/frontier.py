@@ -270,7 +270,7 @@ def _settle(work: Workspace, found: Found, project: Project, choice: Choice, sco
 
 
 def design_to_release(found: Found) -> Scored:
-    """What is known of the design that is to be released."""
+    """The known facts of the design to release."""
     return found.scored or found.tuned.result.chosen
 
 

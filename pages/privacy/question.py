@@ -353,7 +353,7 @@ def scale_fields(
 
 
 def missing_scale(work: Workspace) -> str | None:
-    """What is still to be said before a search, in one sentence; None where nothing is."""
+    """What a search still needs, in one sentence; None if nothing."""
     if work.private is None or work.choices.get("reference") is not None:
         return None
     if work.choices.get("values") in ONE_SCALE:

@@ -267,7 +267,7 @@ def _report(found: Found) -> None:
 def moved(work: Workspace, found: Found) -> bool:
     """Whether the budget alone has changed since a search: another search answers for the new one.
 
-    What was paid for beforehand belongs to one budget, and a typed design to the one it was typed for."""
+    A pilot paid for beforehand belongs to one budget, and a typed design to the one it was typed for."""
     try:
         asked = work.settings()
     except WorkflowError:

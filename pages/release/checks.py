@@ -204,7 +204,7 @@ def _offer(work: Workspace, found: Found, at_once: bool) -> None:
 
 
 def _tried(work: Workspace, found: Found, at_once: bool) -> dict[str, Tried]:
-    """What was tried for this plan, each as soon as it is known; it begins by itself or when asked."""
+    """The remedies tried for this plan, each as soon as it is judged; it begins by itself or when asked."""
     project, about = found.project, (found.tuned, found.project.settings.epsilon)
     chain = side_jobs.planning(work).chains.get("remedies")
     begun = chain is not None and side_jobs.same(chain.about, about)

@@ -198,7 +198,7 @@ def show_question(work: Workspace, budget: BudgetState) -> None:
 
 
 def _question(work: Workspace, found: Found, budget: BudgetState, total: float | None) -> None:
-    """What it costs, what is left then, how good it is expected to be; and the button that does it."""
+    """Its cost, the rest of the budget, how good it is expected to be; and the button that does it."""
     settings = found.project.settings
     st.markdown(f"**{plain(settings.title or ('The map' if found.atlas is None else 'The maps'))}**")
     left = budget.left if total is None else words.remaining(total - budget.asked)

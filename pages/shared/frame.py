@@ -141,7 +141,7 @@ def _stepper(screen: Screen) -> None:
 
 
 def _decided() -> None:
-    """What was decided so far, one line per step, and what the ledger says."""
+    """The decisions so far, one line per step, and what the ledger says."""
     work = workspace.current()
     st.header("Decided so far", anchor=False)
     lines = [(step, work.decided(step)) for step in MAIN_PATH]

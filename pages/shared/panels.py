@@ -196,7 +196,7 @@ def ask_twice(key: str, title: Markdown, body: Callable[..., None], *values: Any
 
 
 def answered(key: str, token: str) -> bool:
-    """The two buttons at its end: whether this is what was asked for. `token` is the request's own."""
+    """The two buttons at its end: whether this is the request. `token` is the request's own."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Go back", key=f"back_{token}"):
             end_question(key)

@@ -76,7 +76,7 @@ COMPARE = _own(
 )
 STUDIES = Screen(
     "Studies",
-    "studies/page.py",  # beside what it shows
+    "studies/page.py",  # in the folder of what it shows
     "studies",
     ":material/experiment:",
     "Run attacks, the paper's experiments and our comparisons.",

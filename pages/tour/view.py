@@ -33,7 +33,7 @@ BLANK = "blank"
 
 @dataclass(frozen=True)
 class Town:
-    """How many of the hexagons nearest to a town lie above the threshold on each map, where the release
+    """How many of the hexagons nearest to a town are above the threshold on each map, where the release
     is judged."""
 
     name: str

@@ -2,7 +2,7 @@
 
 Command: `python -m studies.agreement.answers [FOLDER] [--releases N]`.
 
-FOLDER is ../shared/data beside the checkout unless named; one sentence says where the file is absent. Wells
+FOLDER is ../shared/data of the checkout unless named; one sentence says where the file is absent. Wells
 less than 150 deep, resolution 6, the fixed design with the range of the two maps. Scored are hexagons with a
 well: the agreement of the released set with the map without privacy, which is read by the same moments once
 from the wells themselves, and the calibration error of stated chances of that map (ten bins). The expectation

@@ -2,7 +2,7 @@
 
 Command: `python -m studies counts [FOLDER]`.
 
-FOLDER is ../shared/data beside the checkout unless named; one sentence says where a file is absent. 400 cases
+FOLDER is ../shared/data of the checkout unless named; one sentence says where a file is absent. 400 cases
 over the postcodes of London as public population; their log risk is a field of deviation .5 and range 10 km,
 which the reading assumes as well. AUC: how well stated chances of a risk above 1.5 rank the hexagons of all
 worlds; ECE: their calibration error in ten bins. In the control the cases are drawn from people alone, so

@@ -2,7 +2,7 @@
 
 Command: `python -m studies.agreement.covariates [FOLDER] [--releases N]`.
 
-FOLDER is ../shared/data beside the checkout unless named; where the file is absent one sentence says so. Both
+FOLDER is ../shared/data of the checkout unless named; where the file is absent one sentence says so. Both
 columns are interpolated from the samples, since the public layers are not at hand; a real release must take
 public ones. The agreement is that of the released map, over all hexagons, with two maps of the same records
 without privacy: a smooth one, and one that follows both columns as well. A useless column is a smooth field

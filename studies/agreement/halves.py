@@ -2,7 +2,7 @@
 
 Command: `python -m studies.agreement.halves [FOLDER]`.
 
-FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence says so.
 One random half of a year is public and the other private, so that nothing has changed; then pairs of years.
 Public numbers of records are used as a release uses them. For answers of yes and no the last column holds the
 expected calibration error, over tenths, of the shares that the public half states for the private records;

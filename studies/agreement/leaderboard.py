@@ -1,6 +1,6 @@
 """Which mechanism draws the best map at equal budget: `python -m studies.agreement.leaderboard [FOLDER]`.
 
-FOLDER holds the real files and is ../shared/data beside the checkout unless named; without them, or with
+FOLDER holds the real files and is ../shared/data unless named; without them, or with
 `none`, only the generated data are contested. `--enter MODULE:CLASS` adds a mechanism. `--only london`
 contests one map and replaces its stored table; the others stay. The tables
 are stored in studies/results/leaderboard.json and shown on the Studies page.

@@ -2,7 +2,7 @@
 
 Command: `python -m studies.agreement.looks [FOLDER] [--releases N]`.
 
-FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence says so.
 Sales of 2018 without reference data: range, deviation and scatter are public guesses, the centre is the
 median of 2017. All figures are about the occupied hexagons: the root mean squared difference in logarithms to
 the map without privacy of the same model, over hexagons and weighted by records; the agreement (IoU) of the

@@ -3,7 +3,7 @@
 Command: `python -m studies.agreement.panel [FOLDER] [--keep SHARE ...] [--only NAME] [--releases N]
 [--epsilon E]`.
 
-FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence says so.
 Each record asks: is it on the side that the map shows at its place? With `--keep` below 1 that share of the
 records is released and the others ask. All figures are about the judged hexagons. Stated chances are compared
 with those of a map that is fitted to all records without privacy. As a control each row is also released with

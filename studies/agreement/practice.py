@@ -3,7 +3,7 @@
 Command: `python -m studies.agreement.practice [FOLDER] [--releases N]`.
 
 House sales of Lucas County in 1998, which ship with the program, with those of 1997 set aside as reference;
-and, where FOLDER (../shared/data beside the checkout unless named) holds them, flats of London in 2018.
+and, where FOLDER (../shared/data unless named) holds them, flats of London in 2018.
 """
 
 from __future__ import annotations

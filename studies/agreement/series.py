@@ -2,7 +2,7 @@
 
 Command: `python -m studies.agreement.series [FOLDER] [--part london]`.
 
-FOLDER is ../shared/data beside the checkout unless named; where the file of London's sales is absent one
+FOLDER is ../shared/data of the checkout unless named; where the file of London's sales is absent one
 sentence says so. All sums are released in simulation, by the design for data of which nothing is known and
 without public data. The target map shows all sales of 2018; a reading shows the set that it expects to agree
 best. Spots grow within the clip bound.

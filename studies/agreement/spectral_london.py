@@ -2,7 +2,7 @@
 
 Command: `python -m studies.agreement.spectral_london [FOLDER] [--part cells]`.
 
-FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence says so.
 Every design is found by the search on the sales of 2017 alone and released, in simulation, on those of 2018;
 the figure is the mean IoU with the non-private map of 2018, all of Greater London at resolution 8.
 """

@@ -2,7 +2,7 @@
 
 Command: `python -m studies.agreement.spectral_sensors [FOLDER]`.
 
-FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence says so.
 Without reference data one fixed design is released. The threshold is the 60 % quantile of the values (10 ug/l
 for the wells), where the response is centred, with one standard deviation as clip bound. Printed are what is
 expected beforehand, with the range of eight of ten simulated releases, and mean IoUs over simulated releases:

@@ -1,4 +1,4 @@
-"""Study E: the attack on designs themselves, each lower bound on epsilon beside the proved bound."""
+"""Study E: the attack on designs themselves, each lower bound on epsilon against the proved bound."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def audit_choice(
     confidence
         with which all rows hold together
     report
-        told (fraction, text); may raise to cancel
+        called with (fraction, text); may raise to cancel
 
     Raises
     ------

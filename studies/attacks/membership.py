@@ -1,4 +1,4 @@
-"""Study A: the paper's membership attack on a step function, beside the proved bound."""
+"""Study A: the paper's membership attack on a step function, against the proved bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of yes and no in an atlas: how much signal they keep, and how their maps agree beside amounts.
+"""Answers of yes and no in an atlas: how much signal they keep, and how well their maps agree.
 
 Command: `python -m studies.columns.answers [--releases N]`.
 
@@ -6,7 +6,7 @@ First the signal of one answer among k - 1 amounts, over the longest vector: hal
 of a yes from a no after the cut, for an answer of one fixed size, which is released, and for one in
 units of its public deviation from its public share, which would be shortened with the amounts. Then
 generated worlds as in `studies.columns.atlas`, whose columns but the first are answers: whether a
-value lies above the share SHARE of all. Scored is the agreement of a map of answers above SHARE
+value is above the share SHARE of all. Scored is the agreement of a map of answers above SHARE
 with that of the world's own shares, over the hexagons with records. `alone`: each column released
 by itself at the whole budget. `k releases`: each at mu over the root of k. `atlas`: all together at
 the whole budget. `shuffled`: an atlas of records whose values are exchanged among places.

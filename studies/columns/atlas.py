@@ -1,12 +1,12 @@
-"""An atlas: several columns of one table under one promise, beside each alone and as many releases.
+"""An atlas: several columns of one table under one promise, against each alone and as many releases.
 
 Command: `python -m studies atlas`, or `python -m studies.columns.atlas [FOLDER] [--releases N] [--large]`.
 
-FOLDER is ../shared/data beside the checkout unless named; without the files the generated worlds remain. Each
+FOLDER is ../shared/data of the checkout unless named; without the files the generated worlds remain. Each
 column is the logarithm of one more than the value; its public centre is .25 of its deviations off and its
 public deviation is 1.2 times the true one. `alone`: each column released by itself at the whole budget, which
 all together do not keep. `k releases`: each at mu over the root of k, which they keep. `apart` and
-`likelier`: one atlas at the whole budget, its columns read by themselves, or so or beside the others as the
+`likelier`: one atlas at the whole budget, its columns read by themselves, or so or with the others as the
 released sums choose. `shuffled`: an
 atlas read apart of records whose values are exchanged among their places. Scored is the agreement with the
 map of the same column without privacy (the posterior mean of the records themselves, range 8 spacings), mean
@@ -52,7 +52,7 @@ from studies.agreement.spectral_sensors import SURVEYS, Survey, survey_settings
 SEED, DELTA, EPSILONS = 155, 1e-5, (1.0, 3.0)
 OFF, WIDE = 0.25, 1.2  # of the public guesses: of the centre, in deviations, and of the deviation
 SHARES = 0.4, 0.2  # of the records' hexagons above a threshold
-MEAN = 0.3  # variance of the mean of the map without privacy, beside a field of variance 1
+MEAN = 0.3  # variance of the mean of the map without privacy, where the field has variance 1
 MISSING = 0.3
 ALONE = 1.23
 """Clip bound of one column alone, in guessed deviations: as its fixed design believes records to scatter."""
@@ -92,7 +92,7 @@ class Table:
 
     @property
     def facts(self) -> PublicFacts:
-        """What is public: the domain and the number of records."""
+        """The public facts: the domain and the number of records."""
         return PublicFacts(self.lattice, n=self.cells.size)
 
     def shuffled(self, seed: int) -> Table:
@@ -113,7 +113,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """The maps without privacy of all columns, where records lie."""
+    """The maps without privacy of all columns, in cells with records."""
 
     there: Ints  # hexagons with records
     maps: Floats  # (k, N)

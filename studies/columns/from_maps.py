@@ -1,4 +1,4 @@
-"""An atlas whose columns start from published maps, beside each alone and as many releases that do too.
+"""An atlas whose columns start from published maps, against each alone and as many releases that do too.
 
 Command: `python -m studies.columns.from_maps [FOLDER] [--releases N]`.
 

@@ -1,4 +1,4 @@
-"""The latent models of the membership attack beside what they were fitted to (figure 6 of arXiv:2606.17995).
+"""The latent models of the membership attack against what they were fitted to (figure 6 of arXiv:2606.17995).
 
 `python -m studies.prices.latent`: the published example, ridge .1, scale .5, three paths; the mean of the
 paths at the target and the logarithm of their variance, with and without the target, in shadow releases and
@@ -18,7 +18,7 @@ RIDGE, SCALE, PATHS, SEED, BINS = 0.1, 0.5, 3, 1, 40
 
 
 def main() -> None:
-    """Print how far each model lies from its histograms, and draw the one of the mean."""
+    """Print the distance of each model from its histograms, and draw the one of the mean."""
     entropy = SimulationEntropy(SEED)
     settings = MembershipSettings.full()
     moments = Worlds(settings, entropy).moments(RIDGE)

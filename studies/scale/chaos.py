@@ -1,4 +1,4 @@
-"""Releases that break off at any moment: what is lost, doubled or half written after the next start.
+"""Releases that break off at any moment: losses, doubles and half-written files after the next start.
 
 python -m studies.scale.chaos [--tries 10]                              SQLite
 source .ci/postgres.sh && python -m studies.scale.chaos [--tries 10]    SQLite and PostgreSQL

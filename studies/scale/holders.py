@@ -2,7 +2,7 @@
 
 Command: `python -m studies.scale.holders [FOLDER] [--releases N] [--only NAME]`.
 
-FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence
+FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence
 says so. Every holder releases the same sums at epsilon 1. Agreement is IoU with the map of all records
 without privacy by the fixed model (not fitted by likelihood), over hexagons with a record; right is the
 share of all records whose side of the threshold the map shows. Shuffled: the same with values exchanged

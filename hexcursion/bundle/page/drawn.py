@@ -99,8 +99,8 @@ def told_of(released: Released, products: Products) -> dict[str, Any]:
 
 
 def _density(released: Released) -> dict[str, Any]:
-    """What the script shows of the density of records, under the names that it has for the value; nothing
-    where there is none. It begins at the largest number that the average reaches."""
+    """What the script shows of the density of records, under the names that it has for the value;
+    empty without a density. It begins at the largest number that the average reaches."""
     density, asked = released.density, densities(released)
     if density is None or not asked:
         return {}
@@ -152,9 +152,9 @@ def colours_of(count: int) -> dict[str, dict[str, Any]]:
 
 
 def thresholds(released: Released) -> tuple[list[float], int]:
-    """Increasing thresholds in the data's unit, the published one among them, and where that stands. They lie
-    where the released values do, evenly in response units, rounded to three digits. Fewer where there are
-    very many hexagons."""
+    """Increasing thresholds in the data's unit, the published one among them, and its position. They
+    cover the middle 96 % of the released values, evenly in response units, rounded to three digits. Fewer
+    where there are very many hexagons."""
     published = float(released.statement["subject"]["threshold"])
     room = _room(released) - len(densities(released))
     stated = released.statement["response"]

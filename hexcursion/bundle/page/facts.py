@@ -65,13 +65,13 @@ def added_title(statement: Mapping[str, Any]) -> str:
 
 
 def answer(products: Products, lies: str = "") -> str:
-    """How many hexagons are in each class, and where the first of them lie, in up to three
+    """How many hexagons are in each class, and where the first of them are, in up to three
     sentences."""
     return " ".join(filter(None, [f"This map answers: {counted(products)}", lies]))
 
 
 def place(domain: Domain, places: Sequence[Place] = ()) -> str:
-    """Where the map lies and how finely it looks, in one sentence; by its largest places, given in
+    """Where the map is and how fine its hexagons are, in one sentence; by its largest places, given in
     order."""
     (lon, lat), each = domain.middle, hexagon_area(domain)
     inside = domain.locate([one.longitude for one in places], [one.latitude for one in places]) >= 0
@@ -118,14 +118,14 @@ def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact,
 
 
 def in_brief(statement: Mapping[str, Any], products: Products) -> str:
-    """How sure and who is protected in a line each, for a narrow screen: the boxes stand below the
+    """How sure and who is protected in a line each, for a narrow screen: the boxes come below the
     map."""
     sure, protected, _ = three_facts(statement, products)
     return f"{sure.lead}. {protected.lead}."
 
 
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
-    """Told by the release where it can, for the true values first; the rehearsal's figure
+    """Estimated by the release where it can, for the true values first; the rehearsal's figure
     follows."""
     expected, told, shown = statement["expected"], statement.get("told"), shown_words(products, statement)
     if shown:

@@ -178,7 +178,7 @@ def belief_svg(surest: float) -> str:
 
 
 def fact_html(fact: Fact, surest: float | None, *, told: bool = False) -> str:
-    """One fact in its box; its sentences too where it warns, or where they are `told` nowhere
+    """One fact in its box; its sentences too where it warns, or where they are given nowhere
     else."""
     picture = "" if surest is None else belief_svg(surest)
     text = f'<p class="text">{escape(fact.text)}</p>' if fact.warning or told else ""

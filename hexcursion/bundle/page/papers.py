@@ -197,7 +197,7 @@ def _subtitle(statement: Mapping[str, Any]) -> str:
 def flags_of(statement: Mapping[str, Any]) -> dict[str, bool]:
     """Return the warnings that a reader must see first, in order, and whether each is a grave one.
 
-    There are none for an ordinary release.
+    An ordinary release has no such lines.
     """
     release = statement["release"]
     flags = {

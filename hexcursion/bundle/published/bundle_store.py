@@ -220,7 +220,7 @@ def _stored(path: Path) -> StoredBundle:
 
 
 def find_bundle(name: str) -> Viewer:
-    """The bundle of a release id on this machine. Raise `WorkflowError` if there is none, or it was
+    """The bundle of a release id on this machine. Raise `WorkflowError` if it is absent, or was
     not committed; `BundleError` if it is not to be trusted."""
     archive = bundles_folder() / f"{name}.zip"
     hidden = settle()

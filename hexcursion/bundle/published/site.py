@@ -88,11 +88,12 @@ def write_site(
     readings: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Write the site into the new folder `out`, whole or not at all; return the folders of its releases. All
-    is made anew from the checked bundle, and nothing in it asks another machine. `address`: where
-    it will stand, for cards of links; `signers`: whose keys the pages call by name; `left_out`: told of each
-    bundle that cannot be read, without it the first one ends the writing; `readings`: names of the ways in
-    which releases of one area and value are read together too. Raise `BundleError` for an impossible address,
-    bundles that cannot be read, a folder that cannot be written, `WorkflowError` if `out` exists."""
+    is made anew from the checked bundle, and nothing in it asks another machine. `address`: of
+    the published site, for cards of links; `signers`: whose keys the pages call by name; `left_out`: called
+    with each bundle that cannot be read, without it the first one ends the writing; `readings`: names of the
+    ways in which releases of one area and value are read together too. Raise `BundleError` for an
+    impossible address, bundles that cannot be read, a folder that cannot be written, `WorkflowError` if
+    `out` exists."""
     if address and not _ADDRESS.fullmatch(address):
         raise BundleError("Give the site's address as https://host/folder, without a query.")
     new_place(out)

@@ -234,7 +234,7 @@ def answers_from(
 ) -> tuple[Areas, list[AreaAnswer]]:
     """The areas of a GeoJSON file and one answer for each; free, as all of it is published.
     `threshold`: in the data's own unit, else as published; `name`: property that names the areas;
-    `progress`: told the share done; what it raises ends the work. Raise `BundleError` for areas
+    `progress`: called with the share done; what it raises ends the work. Raise `BundleError` for areas
     that cannot be read or a release that cannot answer."""
     if not 0.0 < confidence < 1.0:
         raise BundleError("The confidence must lie strictly between 0 and 1.")

@@ -219,7 +219,7 @@ def _plain_line(line: ReceiptLine) -> dict[str, Any]:
 
 
 def _subject_block(release: Release) -> dict[str, Any]:
-    """What is mapped: the value, its threshold and the domain."""
+    """The subject of the map: the value, its threshold and the domain."""
     return (
         {
             "value": clean(release.value_name, 100, "The name of the value"),

@@ -25,7 +25,7 @@ CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a stated chance, and of the width o
 def change_block(change: Change, scale: ResponseScale, subject: Mapping[str, Any]) -> dict[str, Any]:
     """Whether the values differ from those of the public map by more than chance, and how much on average.
 
-    `subject`: of a statement. The mean of logarithms is told as a ratio of geometric means, in per cent
+    `subject`: of a statement. The mean of logarithms is given as a ratio of geometric means, in per cent
     above 1, and that of answers as a difference of shares, in percentage points.
     """
 

@@ -31,7 +31,7 @@ def in_todays_words(statement: Statement, *, values: int = 1) -> dict[str, Any]:
 
 
 def _guarantee(stated: Statement, values: int) -> dict[str, Any]:
-    """Until 29 November 2026 the chance of a guess was told in per cent; until 26 November 2026 what
+    """Until 29 November 2026 the chance of a guess was given in per cent; until 26 November 2026 what
     is not protected did not name refusals and the ledger."""
     today = with_words(stated, values=values)
     one, chance = promises.protected_word(stated), surest_of(stated)
@@ -65,7 +65,7 @@ def _told(statement: Statement) -> dict[str, Any]:
 
 
 def _promise(judged: Statement, direction: Direction) -> str:
-    """What is found, in tenths alone."""
+    """The promise, with the share of the places that the map finds in whole tenths."""
     if judged["orange"] is None:
         return ""
     where = "above" if direction == "above" else "at or below the threshold"

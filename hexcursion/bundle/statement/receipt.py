@@ -120,7 +120,7 @@ def build_receipt(facts: ReceiptFacts) -> tuple[ReceiptLine, ...]:
 
 
 def _choice_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
-    """What is protected, and every choice that was made before the draw."""
+    """The protected unit, and every choice made before the draw."""
     privacy, response, origin = facts.privacy, facts.response, facts.response.origin
     yield ReceiptLine(
         "Unit of protection",

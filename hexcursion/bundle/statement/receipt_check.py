@@ -130,7 +130,7 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
             r"some of the same records are not counted: .+\.", True,
         ),
     ),
-    "Owner": (),  # follows from the guarantee; before December 2026 it priced owners beside records
+    "Owner": (),  # follows from the guarantee; before December 2026 it priced owners and records
     LOW_AGREEMENT: (
         (
             rf"Expected to be a poor map: (?:{_POOR})(?: and (?:{_POOR}))*\. The curator released it "

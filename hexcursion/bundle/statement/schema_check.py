@@ -40,7 +40,7 @@ def check_statement(statement: Any, schema: bytes | None = None, *, earlier: boo
     first. Beyond the schema: the design is valid, the threshold maps to the stated response, cutoff and
     numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
 
-    `schema`: the file beside it, by default today's. Only a schema that an earlier version wrote allows the
+    `schema`: its file, by default today's. Only a schema that an earlier version wrote allows the
     words of earlier versions, which are then said in today's; the version that a statement names is its
     publisher's word and allows nothing. `earlier`: of a layer, whether the schema of its atlas is such a one.
     """

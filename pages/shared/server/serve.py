@@ -97,7 +97,7 @@ def around(script: str) -> dict[str, Any]:
         operators_signers()
     except WorkflowError as error:
         sys.exit(f"Hexcursion does not start. {SIGNERS_VARIABLE}: {error}")
-    # Until a script first calls `st.navigation`, Streamlit takes a folder `pages/` beside it for its older
+    # Until a script first calls `st.navigation`, Streamlit takes a folder `pages/` next to it for its older
     # page discovery and answers the first deep link after a start with "Page not found".
     use_navigation_only()
     config.set_option("server.allowedHosts", list(granted.hosts))  # what Streamlit itself checks
@@ -141,7 +141,7 @@ def _shown() -> str:
 
 
 def _checked() -> Access:
-    """What was granted, or the end of the program with the reason."""
+    """The granted rights, or the end of the program with the reason."""
     try:
         return access.granted_at_start()
     except Locked as error:

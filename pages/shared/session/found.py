@@ -32,7 +32,7 @@ class Found:
 
     @property
     def settings(self) -> Settings:
-        """What was searched for."""
+        """The question of the search."""
         return self.project.settings if self.atlas is None else self.atlas[0].settings
 
     @property

@@ -85,7 +85,7 @@ def as_workflow_errors() -> Iterator[None]:
 
 @as_workflow_errors()
 def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> Preview:
-    """Read a source and say what was read, kept and dropped; `spread` keeps quantiles: of reference data,
+    """Read a source and say how many rows it kept and dropped; `spread` keeps quantiles: of reference data,
     never of private ones. `WorkflowError` if it cannot be read."""
     observations, report = load_source(source, unit)
     seen = _preview(observations, report.lines())

@@ -84,7 +84,7 @@ class Workspace:
     finished: list[str] = field(default_factory=list)  # releases of this visit that were put aside
     answers: dict[str, Any] = field(default_factory=dict)  # to the leak check, by question
     seen: set[SourceSettings] = field(default_factory=set)  # data whose map without privacy was shown
-    # What was last compared, and what came of it
+    # The last comparison, and its result
     strayed: tuple[Domain, Preview, Stray | None] | None = field(default=None, repr=False)
     unread: bool = False  # the screen Data names other files or columns than were read
     other_tab: bool = False
@@ -284,7 +284,7 @@ class Workspace:
             return False
 
     def decided(self, step: Screen) -> str | None:
-        """What was decided on a step, in one line; None while it is open."""
+        """The decision on a step, in one line; None while it is open."""
         if step == DATA and self.private is not None:
             made = "generated " if self.generated else ""
             word = str(self.choices.get("record_word") or self.private.kind)
@@ -324,7 +324,7 @@ class Workspace:
         return known[2]
 
     def say_looked(self, looked: bool) -> None:
-        """Note whether the design was chosen by looking; what was found stays, what is said of it changes."""
+        """Note whether the design was chosen by looking; the result stays, the words about it change."""
         if self.found is not None and looked != self.found.project.settings.looked:
             self.restate(looked=looked)
 

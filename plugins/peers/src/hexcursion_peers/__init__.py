@@ -1,4 +1,4 @@
-"""Private mechanisms of other papers, beside Hexcursion's own: found by the entry points of this package."""
+"""Private mechanisms of other papers, besides Hexcursion's own: found by the entry points of this package."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 
 Criterion = Literal["mean-square", "volume"]
-"""What is made small: the noise's mean square over the map (A-optimal), or its volume (D-optimal)."""
+"""The objective to minimise: the noise's mean square over the map (A-optimal), or its volume (D-optimal)."""
 
 RANK_TOLERANCE = 1e-4
 TOLERANCE = 1e-3
@@ -40,7 +40,7 @@ class Cloak:
         Proved upper bound on the loss against the best M: of `ln det M` ("volume"), or of the relative
         mean square ("mean-square").
     criterion : Criterion
-        What was made small.
+        The minimised objective.
     """
 
     basis: Floats

@@ -34,7 +34,7 @@ class Reading:
         return np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
 
     def probability(self, level: float, direction: Direction = "above") -> Floats:
-        """(P,) probability that the field lies on the asked side of `level`."""
+        """(P,) probability that the field is on the asked side of `level`."""
         return exceedance_probability(self.mean, self.deviation, level, direction)
 
 

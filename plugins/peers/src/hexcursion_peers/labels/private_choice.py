@@ -77,7 +77,7 @@ def squared_error(folds: Sequence[Fold], sums: ValueSums) -> int:
     """Sum over folds of squared errors, less the sum of the tested values' squares, exactly. PRIVATE.
 
     `sum n_t p_t^2 - 2 p_t S_t` plus the noise, in units of 2^-80 squared steps; p_t is the prediction at a
-    tested place, clipped to the interval, S_t the total there. What is left out is the same for all
+    tested place, clipped to the interval, S_t the total there. The omitted terms are the same for all
     candidates that are tested on the same places, so no choice among them depends on it. Raises InvalidValue
     for weights too large for whole numbers.
     """

@@ -26,7 +26,7 @@ Single = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Sighting:
-    """What left the encoder for B tasks, and what is public beside it.
+    """The outputs of the encoder for B tasks, and the public inputs.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Window:
 
     @cached_property
     def mask(self) -> NDArray[np.bool_]:
-        """(SIDE, SIDE) pixels that belong to the domain: a cell lies within 3/4 of a pixel, or of a cell."""
+        """(SIDE, SIDE) pixels that belong to the domain: a cell is within 3/4 of a pixel, or of a cell."""
         first, second = np.meshgrid(AXIS, AXIS, indexing="ij")
         apart, _ = cKDTree(self.places).query(np.column_stack([first.ravel(), second.ravel()]))
         return np.asarray(apart <= 0.75 * max(PIXEL, self.spacing)).reshape(SIDE, SIDE)

@@ -41,7 +41,7 @@ Normal = Callable[[int], Floats]
 
 LineFamily = Literal["eq", "matern", "periodic", "sawtooth", "people"]
 FAMILIES: tuple[LineFamily, ...] = ("eq", "matern", "periodic", "sawtooth", "people")
-"""Laws of the field that the network is told; `line_tasks` has what each means."""
+"""Laws of the field that are inputs of the network; `line_tasks` has what each means."""
 
 LINE = Layout(2 * len(BLURS) + 3, 3 + len(FAMILIES), (32, 48, 64, 64), (5,))
 

@@ -42,7 +42,7 @@ from hexcursion_peers.neural.water_filled import LONGEST, SHORTEST, WaterFilledP
 from hexcursion_peers.neural.weights import STORED_CORRECTION, network
 
 Sums = Literal["set-convolution", "water-filled"]
-"""What is summed: kernels on a lattice, or features of spectral statistics, whose reading is corrected."""
+"""Summed functions: kernels on a lattice, or features of spectral statistics, whose reading is corrected."""
 
 RANGES = (0.25, 0.5, 1.0)  # of the prior for water-filled sums, window units
 RIDGES = (0.5, 1.0, 2.0)  # scatter of a record in units of the field's deviation
@@ -53,7 +53,7 @@ PATHS = 100  # paths drawn after the noise cost nothing
 
 @dataclass(frozen=True)
 class ConvCnpDesign(Design):
-    """Smooth sums with Gaussian noise, and what the network is told of the field.
+    """Smooth sums with Gaussian noise, and what the network gets to know of the field.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ConvCnpDesign(Design):
     spread
         What the reference says of the field's standard deviation, response units, > 0.
     amplitude
-        Standard deviation that the network is told, in units of `spread`, > 0.
+        Standard deviation that the network gets, in units of `spread`, > 0.
     ridge
         Scatter of one record around its cell's value, in units of that deviation, > 0.
     mu
@@ -98,7 +98,7 @@ class ConvCnpDesign(Design):
         self.refuse_smoothing()
 
     def told(self, number: int) -> Told:
-        """The facts that the network gets beside a release of `number` records."""
+        """The facts that the network gets with a release of `number` records."""
         return Told(number, self.middle, self.spread * self.amplitude, self.ridge)
 
 

@@ -62,7 +62,7 @@ def channel_noise(mu: float, products: InnerProducts, accounting: Accounting) ->
 
 @dataclass(frozen=True)
 class Told:
-    """What a network is told beside a release: all of it public.
+    """The further inputs of a network: all of them public.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class EncoderPlan:
         noise : SpectralNoise
             Their deviations.
         read : Told
-            What is public beside them.
+            The public inputs.
         """
         releases = sums.shape[0]
         middle, spread, ridge = read.middle, read.spread, read.ridge

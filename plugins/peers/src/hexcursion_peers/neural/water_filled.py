@@ -79,7 +79,7 @@ class WaterFilledPlan:
 
     @cached_property
     def features(self) -> Features:
-        """What is summed."""
+        """The summed features."""
         return self.prepared().features
 
     @cached_property
@@ -103,7 +103,7 @@ class WaterFilledPlan:
         noise : SpectralNoise
             Their deviations.
         read : Told
-            What is public beside them.
+            The public inputs.
 
         Returns
         -------

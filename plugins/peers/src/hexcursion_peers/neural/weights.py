@@ -10,7 +10,7 @@ from hexcursion_peers.neural.line import LINE
 from hexcursion_peers.neural.network import MAP, Layout, Network
 
 STORED = Path(__file__).with_name("weights.safetensors")
-"""Weights of the mechanism's network; the log of their training lies beside them, as weights.json."""
+"""Weights of the mechanism's network; the log of their training is weights.json."""
 
 STORED_LINE = Path(__file__).with_name("line.safetensors")
 """Weights of the network of the studies on a line, likewise."""

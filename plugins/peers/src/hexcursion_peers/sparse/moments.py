@@ -44,7 +44,7 @@ def sensitivity(response_bound: float, norm: float, balance: float = 1.0) -> flo
     -----
     With `t = <k, k'>` the squared change is at most `2 R_y^2 R_k^2 + 2 c R_k^4 + 2 R_y^2 |t| - 2 c t^2`. The
     paper takes the maximum over every t; as |t| <= R_k^2, it is `4 R_y^2 R_k^2` where `R_y^2 > 2 c R_k^2`:
-    there the second moment costs nothing beside the first.
+    there the second moment costs nothing more than the first.
     """
     square, norm = positive("response_bound", response_bound) ** 2, positive("norm", norm)
     if square >= 2.0 * positive("balance", balance) * norm:
@@ -53,7 +53,7 @@ def sensitivity(response_bound: float, norm: float, balance: float = 1.0) -> flo
 
 
 def free_balance(response_bound: float, norm: float) -> float:
-    """The largest c at which the second moment costs nothing beside the first: `R_y^2/(2 R_k^2)`."""
+    """The largest c at which the second moment costs nothing more: `R_y^2/(2 R_k^2)`."""
     return positive("response_bound", response_bound) ** 2 / (2.0 * positive("norm", norm))
 
 
@@ -85,7 +85,7 @@ def symmetric_noise(size: int, deviation: float, entropy: Entropy) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What is released: nothing in it is private any more.
+    """The released sums: nothing in them is private any more.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class GriddedFeatures:
         Raises
         ------
         InvalidValue
-            If a record lies outside the domain, or there are too many for sums of 62 bits.
+            If a record is outside the domain, or there are too many for sums of 62 bits.
         """
         if records.index[-1] >= self.whole.shape[0]:
             raise InvalidValue("a record lies outside the domain.")

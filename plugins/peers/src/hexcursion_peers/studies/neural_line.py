@@ -1,4 +1,4 @@
-"""The neural process on a line: its log-likelihood beside the sparse process and what no privacy allows."""
+"""The neural process on a line: its log-likelihood against the sparse process and what no privacy allows."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class NeuralSettings:
 
     @staticmethod
     def full() -> NeuralSettings:
-        """The people too, where their table lies beside the checkout."""
+        """The people too, where the checkout has their table."""
         beside = BESIDE / "other" / "Howell1.csv"
         return NeuralSettings(people=str(beside) if beside.is_file() else "")
 
@@ -99,7 +99,7 @@ class Predicted:
         return float(np.mean(0.5 * np.square(apart) + np.log(self.sd[at])) + 0.5 * np.log(2.0 * np.pi))
 
     def covered(self, at: Ints, said: Floats) -> float:
-        """Share of the responses (n,) at places (n,) that lie within 95 % intervals."""
+        """Share of the responses (n,) at places (n,) that are within 95 % intervals."""
         return float(np.mean(np.abs(said - self.mean[at]) <= NORMAL_95 * self.sd[at]))
 
 
@@ -274,7 +274,7 @@ class Inducing:
 def sparse_prediction(
     law: Law, seen: Sample, mu: float, entropy: SimulationEntropy, spacing: float
 ) -> Predicted:
-    """One release of both moments at mu, the second free beside the first, read as errors in variables."""
+    """One release of both moments at mu, the second free of charge, read as errors in variables."""
     made = Inducing.of(law, spacing)
     balance = free_balance(CLIP, made.norm)
     first = sensitivity(CLIP, made.norm, balance) / mu

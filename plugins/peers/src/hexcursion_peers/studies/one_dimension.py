@@ -68,7 +68,7 @@ class OneDimensionSettings:
 
     @staticmethod
     def full() -> OneDimensionSettings:
-        """Both examples, the second where its table lies beside the checkout."""
+        """Both examples, the second where the checkout has its table."""
         return OneDimensionSettings(heights=str(HEIGHTS) if HEIGHTS.is_file() else "")
 
     @staticmethod

@@ -48,7 +48,7 @@ class Course(Protocol):
         ...
 
     def losses(self, mean: Any, sd: Any, *targets: Any) -> tuple[Any, Any]:
-        """Mean negative log density, and what else is made small beside it."""
+        """Mean negative log density, and the penalties that are added to it."""
         ...
 
 
@@ -208,7 +208,7 @@ def train(
     start: Path | None = None,
     pools: tuple[Path | None, Path | None] = (None, None),
 ) -> None:
-    """Train for a time and write weights, averaged over the last steps, and the log beside them.
+    """Train for a time and write weights, averaged over the last steps, and the log.
 
     With `start`, a file of weights with its log, the training goes on from there at half the rate; `seed`
     should then be another one, or the same tasks come again.
