@@ -69,26 +69,14 @@ def load_atlas(
     one record has one vector of values. Raise as `load_project`, and `WorkflowError` for a column that cannot
     be released with the others.
     """
-    for name, layer in zip(settings.names, settings.layers, strict=True):
-        scaled = layer.centre is not None and layer.clip is not None
-        if layer.reference is None and layer.values == "amount" and not scaled:
-            raise WorkflowError(
-                f"The column {name!r} lacks its public centre or clip bound: set `centre` and `clip` for it, "
-                f"as in --centre {name}=10 --clip {name}=5, or name a published `reference`."
-            )
+    _refuse_without_scale(settings)
     base = load_project(settings.first, progress, tables)
     parts, reports = [base.private.observations], [base.private.report]
     for layer in settings.layers[1:]:
         observations, report = _read(layer, tables or {})
         parts.append(observations)
         reports.append(report)
-    records, value = joined(parts)
-    again = 0
-    if settings.equal_rows != "each":
-        kept = _first_of_equal(records, value)
-        again = records.size - kept.size
-        _refuse_to_guess(settings, again)
-        records, value = records.take(kept), value[kept]
+    records, value, again = _once_each(settings, *joined(parts))
     report = _report(settings, reports, parts, again)
     if settings.first.records_about is not None:
         records, value = _without_telling(settings, records, value)
@@ -121,6 +109,28 @@ def load_atlas(
         _project_of(base, layer, replace(own, report=report), compared) for layer, own, compared in made
     )
     return AtlasProject(settings, projects, cell[inside], value[inside])
+
+
+def _refuse_without_scale(settings: AtlasSettings) -> None:
+    for name, layer in zip(settings.names, settings.layers, strict=True):
+        scaled = layer.centre is not None and layer.clip is not None
+        if layer.reference is None and layer.values == "amount" and not scaled:
+            raise WorkflowError(
+                f"The column {name!r} lacks its public centre or clip bound: set `centre` and `clip` for it, "
+                f"as in --centre {name}=10 --clip {name}=5, or name a published `reference`."
+            )
+
+
+def _once_each(
+    settings: AtlasSettings, records: Observations, value: NDArray[np.float64]
+) -> tuple[Observations, NDArray[np.float64], int]:
+    """Return the records and values without equal rows, and the number of those left out."""
+    if settings.equal_rows == "each":
+        return records, value, 0
+    kept = _first_of_equal(records, value)
+    again = records.size - kept.size
+    _refuse_to_guess(settings, again)
+    return records.take(kept), value[kept], again
 
 
 def _refuse_to_guess(settings: AtlasSettings, again: int) -> None:
