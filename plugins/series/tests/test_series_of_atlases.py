@@ -19,7 +19,7 @@ from dpgp_core.spectral.series_states import Period
 from hexcursion.bundle import BundleError
 from hexcursion_series.read import series
 from hexcursion_series.together import open_bundles
-from tests.hexcursion.atlas.village import PLAN, village
+from tests.hexcursion.atlas.village import PLAN, atlas_of, village
 
 DRAWS = 400_000
 
@@ -52,13 +52,7 @@ def test_a_response_in_a_ball_is_linearised_as_draws_of_it_are() -> None:
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("atlases")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEXCURSION_HOME", str(folder / "home"))
-        patch.setenv("HEXCURSION_WITNESS", str(folder / "witness"))
-        for year in (3, 4):
-            hexcursion.release(village(seed=year), **PLAN, budget=9.0, out=folder / f"atlas{year}")
-    return [folder / "atlas3", folder / "atlas4"]
+    return [atlas_of(tmp_path_factory, village(seed=year), **PLAN, budget=9.0) for year in (3, 4)]
 
 
 def test_one_column_of_atlases_is_read_over_time(places: list[Path]) -> None:

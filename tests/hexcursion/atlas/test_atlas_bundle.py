@@ -32,7 +32,7 @@ from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.cli.main import main
 from hexcursion.lint.bundle import lint_bundle
-from tests.hexcursion.atlas.village import PLAN, village
+from tests.hexcursion.atlas.village import PLAN, atlas_of
 from tests.hexcursion.bundle.page.test_map_script import run
 
 Contents = dict[str, bytes]
@@ -42,12 +42,7 @@ WIDE = (-0.38, 51.3, 0.2, 51.66)
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("atlas")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEXCURSION_HOME", str(folder / "home"))
-        patch.setenv("HEXCURSION_WITNESS", str(folder / "witness"))
-        hexcursion.release(village(), **PLAN, out=folder / "atlas")
-    return folder / "atlas"
+    return atlas_of(tmp_path_factory, **PLAN)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.lint.bundle import lint_bundle
 from hexcursion.settings.atlas import AtlasSettings, any_from_toml, any_to_toml, several
 from tests.hexcursion.atlas.test_atlas_bundle import restated, table, with_table
-from tests.hexcursion.atlas.village import COLUMNS, FILE, OPTIONS, PLAN, village, written
+from tests.hexcursion.atlas.village import COLUMNS, FILE, OPTIONS, PLAN, atlas_of, village, written
 
 Contents = dict[str, bytes]
 BESIDE = {name: each for name, each in PLAN.items() if name not in ("centre", "clip", "derived")}
@@ -36,14 +36,7 @@ def earlier() -> pandas.DataFrame:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("from_maps")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEXCURSION_HOME", str(folder / "home"))
-        patch.setenv("HEXCURSION_WITNESS", str(folder / "witness"))
-        hexcursion.release(
-            village(), **BESIDE, reference=earlier(), reference_public=True, out=folder / "atlas"
-        )
-    return folder / "atlas"
+    return atlas_of(tmp_path_factory, **BESIDE, reference=earlier(), reference_public=True)
 
 
 @pytest.fixture(scope="module")

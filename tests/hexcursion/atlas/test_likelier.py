@@ -18,7 +18,7 @@ from hexcursion.bundle.untrusted import BundleError
 from hexcursion.settings.atlas import AtlasSettings, any_settings
 from tests.hexcursion.atlas.test_atlas_bundle import restated
 from tests.hexcursion.atlas.test_atlas_settings import mapping
-from tests.hexcursion.atlas.village import PLAN, village
+from tests.hexcursion.atlas.village import PLAN, atlas_of
 
 RELATED = {name: value for name, value in PLAN.items() if name != "derived"}
 
@@ -26,12 +26,7 @@ RELATED = {name: value for name, value in PLAN.items() if name != "derived"}
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The village's columns follow one plane up to their sign: at epsilon 8 its sums say so in every draw."""
-    folder = tmp_path_factory.mktemp("related")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEXCURSION_HOME", str(folder / "home"))
-        patch.setenv("HEXCURSION_WITNESS", str(folder / "witness"))
-        hexcursion.release(village(), **{**RELATED, "epsilon": 8.0, "budget": 8.0}, out=folder / "atlas")
-    return folder / "atlas"
+    return atlas_of(tmp_path_factory, **{**RELATED, "epsilon": 8.0, "budget": 8.0})
 
 
 def test_related_columns_are_read_together_unless_asked_otherwise(place: Path) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas
+import pytest
 
+import hexcursion
 from tests.town import BOX
 
 COLUMNS = ("no2", "o3", "pm")
@@ -93,3 +95,13 @@ def written(folder: Path, frame: pandas.DataFrame) -> Path:
     path = folder / "village.csv"
     frame.to_csv(path, index=False)
     return path
+
+
+def atlas_of(factory: pytest.TempPathFactory, frame: pandas.DataFrame | None = None, **settings: Any) -> Path:
+    """A released atlas of the village, or of other records, with a ledger that no test shares."""
+    folder = factory.mktemp("atlas")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEXCURSION_HOME", str(folder / "home"))
+        patch.setenv("HEXCURSION_WITNESS", str(folder / "witness"))
+        hexcursion.release(village() if frame is None else frame, **settings, out=folder / "atlas")
+    return folder / "atlas"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -147,3 +148,15 @@ def following(statement: dict[str, Any]) -> dict[str, Any]:
 def small_domain() -> Domain:
     """About 120 cells of central London at resolution 8."""
     return domain_from_bbox(-0.20, 51.47, -0.05, 51.54, 8)
+
+
+def set_at(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    """An edit of the entry at a path such as "release.paths" or "rows.0"."""
+
+    def edit(target: Any) -> None:
+        *parents, last = path.split(".")
+        for part in parents:
+            target = target[int(part)] if part.isdigit() else target[part]
+        target[int(last) if last.isdigit() else last] = value
+
+    return edit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import FrozenInstanceError, fields, replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,17 +123,14 @@ def test_mechanisms_that_cannot_serve_the_unit_are_left_out(monkeypatch: pytest.
         settings(mechanisms=both, relation="add-or-remove")
 
 
+def guest(what: str, unit: str, relation: str) -> Any:
+    protection = SimpleNamespace(what=what, units=(unit,), relations=(relation,))
+    search = SimpleNamespace(fixed=lambda spacing: None)  # it is searched for
+    return SimpleNamespace(protection=protection, reads=(), search=search)
+
+
 def test_a_mechanism_speaks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Protection:
-        what = "values and places"
-        units = ("cell",)
-        relations = ("add-or-remove",)
-
-    class Guest:
-        protection, reads = Protection(), ()
-        search = SimpleNamespace(fixed=lambda spacing: None)  # it is searched for
-
-    monkeypatch.setitem(MECHANISMS, "guest", Guest())
+    monkeypatch.setitem(MECHANISMS, "guest", guest("values and places", "cell", "add-or-remove"))
     made = settings(mechanisms=("guest",), unit="cell", relation="add-or-remove", records_about=9)
     assert made.mechanisms == ("guest",)
     with pytest.raises(WorkflowError, match="cannot protect records of unit 'point'"):
@@ -140,16 +138,7 @@ def test_a_mechanism_speaks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_shows_places_needs_them_public(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Protection:
-        what = "values"
-        units = ("point",)
-        relations = ("replace-one",)
-
-    class Guest:
-        protection, reads = Protection(), ()
-        search = SimpleNamespace(fixed=lambda spacing: None)  # it is searched for
-
-    monkeypatch.setitem(MECHANISMS, "guest", Guest())
+    monkeypatch.setitem(MECHANISMS, "guest", guest("values", "point", "replace-one"))
     assert settings(mechanisms=("guest",), places_public=True).mechanisms == ("guest",)
     assert settings(mechanisms=("guest", "posterior-sampling")).mechanisms == ("posterior-sampling",)
     with pytest.raises(WorkflowError, match="declare the places of the records public with `places_public`"):

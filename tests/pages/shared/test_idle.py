@@ -35,50 +35,30 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_an_open_tab_is_freed_after_the_limit_without_a_word(clock: Clock) -> None:
+@pytest.mark.parametrize(
+    "story",
+    [
+        "0 heard a, 3599 due -, 3600 due a, 3600 due -",
+        "0 heard a, 0 heard b, 3000 heard a, 3700 due b, 6600 due a",
+        "0 heard a, 1000 left a, 1119 due -, 1120 due a",
+        "0 heard a, 0 left a, 100 heard a, 3000 due -, 3000 left unknown, 9000 due a",
+    ],
+    ids=[
+        "an open tab once after an hour",
+        "every word anew",
+        "a closed tab after 2 minutes",
+        "who comes back",
+    ],
+)
+def test_who_is_due_for_freeing(clock: Clock, story: str) -> None:
     idle = IdleSessions(3600.0, clock)
-    idle.heard("a")
-    clock.now = 3599.0
-    assert idle.due() == ()
-    clock.now = 3600.0
-    assert idle.due() == ("a",)
-    assert idle.due() == ()  # once
-
-
-def test_every_word_starts_the_time_anew(clock: Clock) -> None:
-    idle = IdleSessions(3600.0, clock)
-    idle.heard("a")
-    idle.heard("b")
-    clock.now = 3000.0
-    idle.heard("a")
-    clock.now = 3700.0
-    assert idle.due() == ("b",)
-    clock.now = 6600.0
-    assert idle.due() == ("a",)
-
-
-def test_a_closed_tab_is_freed_after_two_minutes(clock: Clock) -> None:
-    idle = IdleSessions(3600.0, clock)
-    idle.heard("a")
-    clock.now = 1000.0
-    idle.left("a")
-    clock.now = 1119.0
-    assert idle.due() == ()
-    clock.now = 1120.0
-    assert idle.due() == ("a",)
-
-
-def test_who_comes_back_in_time_keeps_the_session(clock: Clock) -> None:
-    idle = IdleSessions(3600.0, clock)
-    idle.heard("a")
-    idle.left("a")
-    clock.now = 100.0
-    idle.heard("a")
-    clock.now = 3000.0
-    assert idle.due() == ()
-    idle.left("somebody unknown")  # has nothing to free
-    clock.now = 9000.0
-    assert idle.due() == ("a",)
+    for step in story.split(", "):
+        at, what, session = step.split()
+        clock.now = float(at)
+        if what == "due":
+            assert idle.due() == (() if session == "-" else (session,)), step
+        else:
+            getattr(idle, what)(session)
 
 
 @pytest.mark.parametrize(("limit", "leave", "every"), [(3600.0, 120.0, 30.0), (8.0, 8.0, 2.0)])

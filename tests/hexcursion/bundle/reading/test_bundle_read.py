@@ -25,6 +25,7 @@ from dpgp_core.releasing import GRID
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.layout import REQUIRED, sums_text
 from hexcursion.bundle.read import bundle_from_contents
+from tests.hexcursion.bundle.bundle_samples import set_at
 
 Contents = dict[str, bytes]
 
@@ -58,16 +59,6 @@ def edited(contents: Contents, edit: Callable[[dict[str, Any]], None], name: str
     value = json.loads(contents[name])
     edit(value)
     return json.dumps(value).encode()
-
-
-def set_at(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    def edit(target: Any) -> None:
-        *parents, last = path.split(".")
-        for part in parents:
-            target = target[int(part)] if part.isdigit() else target[part]
-        target[int(last) if last.isdigit() else last] = value
-
-    return edit
 
 
 def test_a_resealed_but_unchanged_bundle_is_accepted(contents: Contents) -> None:

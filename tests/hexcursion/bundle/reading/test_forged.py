@@ -30,7 +30,7 @@ from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import read_paths
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import PrivacyFacts
-from tests.hexcursion.bundle.bundle_samples import following, groups_of, guarded, make_release
+from tests.hexcursion.bundle.bundle_samples import following, groups_of, guarded, make_release, set_at
 
 Contents = dict[str, bytes]
 Statement = dict[str, Any]
@@ -121,16 +121,6 @@ def test_a_cost_is_not_below_what_the_noise_of_the_design_costs(domain: Domain) 
             continue
         with pytest.raises(BundleError, match="smaller than what the noise of its design costs"):
             check_statement(made)
-
-
-def set_at(path: str, value: Any) -> Callable[[Statement], None]:
-    def edit(target: Any) -> None:
-        *parents, last = path.split(".")
-        for part in parents:
-            target = target[int(part)] if part.isdigit() else target[part]
-        target[int(last) if last.isdigit() else last] = value
-
-    return edit
 
 
 def receipt(topic: str, text: str) -> Callable[[Statement], None]:

@@ -244,6 +244,13 @@ def test_public_records_that_the_design_does_not_read_are_refused(spectral: dict
         bundle_from_contents(forged)
 
 
+def drawn_from(made: Any, domain: Domain, public: np.ndarray, **changes: Any) -> dict[str, bytes]:
+    """A bundle of one draw, whose responses are differences from the public map."""
+    drawn = draw_release(made, SimulationEntropy(5), simulation=True).shifted(public)
+    parts = {name: getattr(drawn, name) for name in ("mean", "sd", "records", "sums", "model_check")}
+    return bundle_contents(retold(spectral_release(domain), prior_mean=public, **parts, **changes))
+
+
 def answered(domain: Domain, counts: np.ndarray | None) -> dict[str, bytes]:
     """A release of 2,000 answers that starts from 4,000 published ones, with fewer yes in the east."""
     lattice, generator = build_lattice(domain), np.random.default_rng(5)
@@ -261,15 +268,10 @@ def answered(domain: Domain, counts: np.ndarray | None) -> dict[str, bytes]:
     facts = PublicFacts(lattice, 2000, law="yes-no", field=field, counts=counts)
     design, public = replace(DESIGN.for_law("yes-no"), drift=True), field.at_cells(domain.centres)
     made = SpectralStatistics().prepare(design, facts, CollapsedRecords.from_records(*said(2000, -0.6)))
-    drawn = draw_release(made, SimulationEntropy(5), simulation=True).shifted(public)
-    return bundle_contents(
-        retold(
-            spectral_release(domain), design=design, prior_mean=public, mean=drawn.mean, sd=drawn.sd,
-            records=drawn.records, sums=drawn.sums, model_check=drawn.model_check, threshold=20.0,
-            value_unit="%",
-            response=ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no"),
-            value_name="share of wells above the limit", answers=Answers("a value above the limit", 50.0),
-        )
+    return drawn_from(
+        made, domain, public, design=design, threshold=20.0, value_unit="%",
+        response=ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no"),
+        value_name="share of wells above the limit", answers=Answers("a value above the limit", 50.0),
     )  # fmt: skip
 
 
@@ -337,13 +339,7 @@ def moved(domain: Domain) -> dict[str, bytes]:
     design, (cells, values) = replace(DESIGN, drift=True, cutoff_from="release"), amounts(2000, 0.3)
     records = CollapsedRecords.from_records(cells, np.clip(values - public[cells], -1.0, 1.0))
     made = SpectralStatistics().prepare(design, facts, records)
-    drawn = draw_release(made, SimulationEntropy(5), simulation=True).shifted(public)
-    return bundle_contents(
-        retold(
-            spectral_release(domain), design=design, prior_mean=public, mean=drawn.mean, sd=drawn.sd,
-            records=drawn.records, sums=drawn.sums, model_check=drawn.model_check,
-        )
-    )  # fmt: skip
+    return drawn_from(made, domain, public, design=design)
 
 
 def test_a_change_since_the_public_map_follows_from_the_sums(moved: dict[str, bytes]) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
@@ -234,20 +235,27 @@ def test_a_place_that_is_taken_meanwhile_is_named_and_filled_once_it_is_free(she
     shelf.start_again()
 
 
+@pytest.mark.parametrize("at", ["commit", "place"])
 def test_an_interrupt_after_the_commit_says_that_the_bundle_comes(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    def stop(staged: write.Staged) -> None:
+    commit = Ledger.commit
+
+    def stop(holder: Any, *given: Any) -> None:
+        if at == "commit":
+            commit(holder, *given)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(write.Staged, "place", stop)
+        patch.setattr(Ledger if at == "commit" else write.Staged, at, stop)
         with pytest.raises(KeyboardInterrupt) as stopped:
             shelf.release("one")
     (note,) = stopped.value.__notes__
     assert note.endswith("but entry 2 was committed: the next start puts its bundle in place.")
+    assert not (shelf.folder / "one").exists()
     ledger = shelf.place.open()
     assert recover(shelf.folder, ledger.identity, ledger.committed).placed == ("one",)
+    assert "one" in shelf.start_again().committed()
 
 
 def test_an_interrupt_after_the_bundle_is_in_place_says_that_it_stands(
@@ -275,24 +283,6 @@ def test_an_interrupt_stays_an_interrupt_and_is_noted(shelf: Shelf) -> None:
         shelf.release("one", stop)
     assert any("Entry 2 stays in the ledger" in note for note in stopped.value.__notes__)
     assert list(shelf.folder.iterdir()) == []
-
-
-def test_an_interrupt_after_the_commit_is_told_that_the_release_stands(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit = Ledger.commit
-
-    def late(ledger: Ledger, number: int, name: str, digest: str) -> None:
-        commit(ledger, number, name, digest)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "commit", late)
-        with pytest.raises(KeyboardInterrupt) as stopped:
-            shelf.release("one")
-    assert "entry 2 was committed: the next start puts its bundle in place" in stopped.value.__notes__[0]
-    assert not (shelf.folder / "one").exists()
-    assert "one" in shelf.start_again().committed()
 
 
 def test_a_living_process_keeps_its_work_folder(shelf: Shelf, tmp_path: Path) -> None:
