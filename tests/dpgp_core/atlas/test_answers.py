@@ -26,7 +26,7 @@ from dpgp_core.spectral.ball import Ball
 from dpgp_core.spectral.cost import Relation, SpectralNoise, noise_for, release_mu
 from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import exact_sums
-from tests.dpgp_core.atlas.test_price import RELATIONS, features_of, moved
+from tests.dpgp_core.atlas.test_price import RELATIONS, features_of, largest, moved
 
 Floats = np.ndarray
 SQUARE = Lattice.grid(rows=14, columns=14, spacing=1_000.0)
@@ -62,14 +62,7 @@ def worst(phi: Floats, noise: SpectralNoise, relation: Relation) -> float:
     rows = [
         (cell, moved(phi, noise, cell, vector, there)) for cell in range(len(phi)) for there, vector in held
     ]
-    if relation == "add-or-remove":
-        return max(float(np.linalg.norm(row)) for _, row in rows)
-    cells, every = np.array([cell for cell, _ in rows]), np.array([row for _, row in rows])
-    square = np.square(every).sum(axis=1)
-    apart = square[:, None] + square[None, :] - 2.0 * every @ every.T
-    if relation == "values-only":
-        apart[cells[:, None] != cells[None, :]] = 0.0
-    return math.sqrt(float(apart.max()))
+    return largest(rows, relation)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -60,6 +60,11 @@ def worst(phi: Floats, noise: SpectralNoise, relation: Relation, **false: bool) 
         for pattern in held
         for vector in vectors(ball, pattern, generator, **false)
     ]
+    return largest(rows, relation)
+
+
+def largest(rows: list[tuple[int, Floats]], relation: Relation) -> float:
+    """The largest mu over all pairs of records, each the cell and the row by which it moves the sums."""
     if relation == "add-or-remove":
         return max(float(np.linalg.norm(row)) for _, row in rows)
     cells, all_rows = np.array([cell for cell, _ in rows]), np.array([row for _, row in rows])
