@@ -56,8 +56,10 @@ class AtlasDesign(SpectralStatisticsDesign):
         if self.law != "amount":
             raise DesignError("an atlas names its answers by their numbers, and counts no records.")
         self.refuse_unless_among("reading", get_args(Columns))
-        if self.reaches and self.reading != "apart":
-            raise DesignError("columns of different reach are read apart: set reading to apart.")
+        if self.reading != "apart" and not self.alike:
+            raise DesignError(
+                "amounts of different reach, or one alone, are read apart: set reading to apart."
+            )
         if self.reaches and self.drift:
             raise DesignError("columns of different reach start from no published maps: set drift to false.")
         if self.drift and self.reading != "apart":
@@ -70,6 +72,13 @@ class AtlasDesign(SpectralStatisticsDesign):
     @property
     def ball(self) -> Ball:
         return Ball(self.columns, self.radius, self.presence, self.reaches, self.answers)
+
+    @property
+    def alike(self) -> bool:
+        """Whether amounts may be read beside each other: two or more of reach 1, or a column that is all."""
+        ball = self.ball
+        several = len(ball.amounts) > 1 or self.columns == 1
+        return several and all(ball.reach(column) == 1.0 for column in ball.amounts)
 
     def law_of(self, column: int) -> Law:
         """The law of a column, from 0."""

@@ -93,7 +93,8 @@ def _read_layers(
     maps: int | None = None,
 ) -> Iterator[Released]:
     """Each column as a release of it alone with this noise; amounts of one reach share all but the sums."""
-    seen, beside = [layer.sums for layer in layers], None
+    amounts = design.ball.amounts
+    seen, beside = [layers[column].sums for column in amounts], None
     if maps is None:
         maps = RANGE_DRAWS if design.paths > 1 else 0
     read_by = partial(unseen_by, design)
@@ -107,10 +108,10 @@ def _read_layers(
             if reach not in shared:
                 shared[reach] = each_belief(made, layer, known)
             under = tuple(replace(each, seen=layer.sums) for each in shared[reach])
-        if column == 0 and design.reading == "likelier" and len(layers) > 1:
-            beside = together(plan, under, seen)
-        if beside is not None:
-            under = beside[column]
+        if column in amounts[:1] and design.reading == "likelier" and len(amounts) > 1:
+            beside = together(made, under, seen)
+        if beside is not None and column in amounts:
+            under = beside[amounts.index(column)]
         yield read_sums(made, layer, known, read_by, paths, entropy, maps=maps, under=under)
 
 
@@ -253,8 +254,8 @@ def release_atlas(
         Whether values may be missing; then the records that have each column are counted apart.
     reading : "likelier" or "apart", optional
         Each column by itself or with all others, whichever the released sums make likelier, or each by
-        itself. Columns with missing values, and columns beside answers or of several weights, are read
-        apart, all others as is likelier, unless this says how.
+        itself. Answers, columns with missing values and columns of several weights are read apart, all
+        others as is likelier, unless this says how.
     answers : sequence of int
         The columns, from 0 and increasing, that are answers: 1 for yes and -1 for no. Their layer is the
         probit of the share of yes, whose level of a share q is the q quantile of the normal law.
@@ -294,7 +295,7 @@ def release_atlas(
     facts = PublicFacts(lattice, n=max(1, index.size))
     chosen = tuple(answers), _weights(weights, responses.shape[1])
     design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence, False, *chosen)
-    usual: Columns = "apart" if presence or design.reaches else "likelier"
+    usual: Columns = "apart" if presence or not design.alike else "likelier"
     design = calibrated(replace(design, reading=reading or usual), facts, Budget(epsilon, delta))
     ready = prepare_atlas(design, facts, index, responses)
     if not atlas_guarantee(design, facts).epsilon(delta).epsilon <= epsilon:

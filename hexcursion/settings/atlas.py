@@ -55,8 +55,8 @@ class AtlasChoices(Checked):
     )] = False
     reading: Annotated[Columns, Setting(
         "Several columns: each is read by itself or beside all others, whichever the released sums make "
-        "likelier, or each by itself whatever they say. Columns with gaps, a reference, derived layers, "
-        "answers or weights are read apart.", "design",
+        "likelier, or each by itself whatever they say. Columns with gaps, a reference, derived layers "
+        "or weights are read apart, and so are answers.", "design",
     )] = "likelier"
     # fmt: on
 
@@ -124,10 +124,11 @@ class AtlasSettings:
 
     @property
     def reading(self) -> Columns:
-        """How the columns are read: apart where values may be missing, layers follow from others, each starts
-        from its published map, or not all are amounts of one weight."""
-        alone = self.derived or self.answers or self.weights
-        apart = self.choices.gaps or self.first.reference is not None or bool(alone)
+        """How the amounts are read: apart where values may be missing, layers follow from others, each starts
+        from its published map, they have several weights, or one is beside answers alone."""
+        few = len(self.layers) - len(self.answers) < 2
+        alone = self.derived or self.weights
+        apart = self.choices.gaps or few or self.first.reference is not None or bool(alone)
         return "apart" if apart else self.choices.reading
 
     @property

@@ -50,6 +50,10 @@ LEFT_APART = (
     "Each map was read by itself: the released sums are not likelier if their columns are related, and chose "
     "this at no cost."
 )
+BESIDE_ANSWERS = (
+    "Maps of amounts were read beside each other: the released sums are likelier if they are related, and "
+    "chose this at no cost. Each map of answers was read by itself."
+)
 APART = "Each map was read by itself."
 FROM_MAPS = "Each map was read by itself, from the published map of its column and the drift since."
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -123,8 +127,8 @@ def read_together(statement: Statement) -> bool:
 
 def _atlas_block(statements: Sequence[Statement]) -> dict[str, Any]:
     first, count = statements[0], len(statements)
-    if read_together(first):
-        said = TOGETHER
+    if any(map(read_together, statements)):
+        said = TOGETHER if all(map(read_together, statements)) else BESIDE_ANSWERS
     elif first["design"].get("drift"):
         said = FROM_MAPS
     else:
@@ -175,7 +179,7 @@ def check_atlas_statement(
         if ("answers" in layer["subject"]) != (number in design.answers):
             raise BundleError(f"Statement and design disagree about answers: {layer['name'][:60]!r}.")
     layers = tuple(check_statement(unfold(whole, number), earlier=earlier) for number in range(len(names)))
-    if len({read_together(layer) for layer in layers}) > 1:
+    if len({read_together(layers[number]) for number in design.ball.amounts}) > 1:
         raise BundleError("Some layers of this atlas were read together, and others were not.")
     said = {**({"read": APART} if earlier else {}), **whole["atlas"]}  # which earlier ones did not say
     if said != _atlas_block(layers):
@@ -220,7 +224,7 @@ def _schema() -> dict[str, Any]:
             "in_words": {"type": "string", "maxLength": 500},
             "read": {
                 "description": "How the maps were read from the released sums.",
-                "enum": [TOGETHER, LEFT_APART, APART, FROM_MAPS],
+                "enum": [TOGETHER, BESIDE_ANSWERS, LEFT_APART, APART, FROM_MAPS],
             },
         },
     }

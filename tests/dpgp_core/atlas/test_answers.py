@@ -200,3 +200,22 @@ def test_what_the_ball_leaves_of_weighted_amounts_is_what_their_law_says(column:
         first, second = law.moments(np.array(field))
         assert float(first) == pytest.approx(found.mean(), abs=0.003)
         assert float(second) == pytest.approx(np.square(found).mean(), abs=0.003)
+
+
+def test_amounts_beside_answers_lend_each_other_strength() -> None:
+    """Two amounts of one field and an answer: the amounts are read beside each other, and found again."""
+    cells, yes, amount = town()
+    generator, facts = np.random.default_rng(9), PublicFacts(SQUARE, n=cells.size)
+    design = atlas_design(SQUARE.spacing, 3, cells.size, answers=(0,))
+    design = calibrated(replace(design, paths=1, reading="likelier"), facts, Budget(3.0, 1e-5))
+    other = amount + generator.normal(0.0, 0.2, cells.size)
+    ready = prepare_atlas(design, facts, cells, np.column_stack([yes, amount, other]))
+    layers = draw_release(ready, SimulationEntropy(3), simulation=True).layers
+    assert [layer.map_mean is not None for layer in layers] == [False, True, True]
+    apart = replace(ready, design=replace(design, reading="apart"))
+    alone = draw_release(apart, SimulationEntropy(3), simulation=True).layers
+    assert np.array_equal(layers[0].mean, alone[0].mean)  # type: ignore[arg-type]
+    assert layers[1].sd.mean() < 0.95 * alone[1].sd.mean()  # type: ignore[union-attr]
+    again = read_atlas_again(design, facts, [layer.sums for layer in layers])  # type: ignore[misc]
+    for made, layer in zip(again, layers, strict=True):
+        assert np.allclose(made.mean, layer.mean, atol=2e-6)  # type: ignore[arg-type]

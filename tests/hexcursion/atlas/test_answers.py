@@ -13,6 +13,7 @@ import pytest
 
 import hexcursion
 from hexcursion.bundle.atlas.read import atlas_from_contents
+from hexcursion.bundle.atlas.statement import BESIDE_ANSWERS, LEFT_APART
 from hexcursion.bundle.layout import STATEMENT, SUMS, contents_of, seal
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.cli.main import build_parser
@@ -66,7 +67,7 @@ def test_answers_are_released_beside_amounts(tmp_path: Path) -> None:
 
 
 def test_a_layer_of_answers_cannot_pass_for_one_of_amounts(tmp_path: Path) -> None:
-    hexcursion.release(houses(), **{**ASKED, "derived": []}, out=tmp_path / "atlas")
+    hexcursion.release(houses(), **{**ASKED, "reading": "apart"}, out=tmp_path / "atlas")
     contents = dict(contents_of(tmp_path / "atlas"))
     del contents[SUMS]
     statement = json.loads(contents[STATEMENT])
@@ -137,6 +138,17 @@ def test_what_does_not_fit_is_refused_before_any_charge(
         hexcursion.release(houses(), **asked, out=tmp_path / "atlas")
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "atlas").exists()
+
+
+def test_amounts_beside_answers_are_read_as_the_sums_choose(tmp_path: Path) -> None:
+    made = hexcursion.release(houses(), **{**ASKED, "derived": []}, out=tmp_path / "atlas")
+    assert made.statement["design"]["reading"] == "likelier"
+    by_map = ["cut_by_map" in layer["products"] for layer in made.statement["layers"]]
+    assert by_map in ([False] * 3, [True, False, True])
+    assert made.statement["atlas"]["read"] == (BESIDE_ANSWERS if by_map[0] else LEFT_APART)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hexcursion.open_atlas(made.place)
 
 
 def test_equal_rows_of_answers_alone_are_not_guessed() -> None:
