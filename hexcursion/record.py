@@ -18,7 +18,7 @@ from dpgp_core.spectral.sums import KeptSums
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
 from hexcursion.project.public_numbers import BaselineField, Covariates, Exposure
-from hexcursion.project.response import Answers, ResponseScale
+from hexcursion.project.response import FOCUSED, Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
 from hexcursion.settings.derived import Derived
 from hexcursion.settings.names import ReferenceKind, TuningKind
@@ -68,6 +68,15 @@ def few_words(records: int) -> str:
         f"{records} records are too few to tell where values lie: without reference data it takes more than "
         f"{TOO_FEW_RECORDS}"
     )
+
+
+def tells_tempered(origin: str, *, public: bool, simulated: bool) -> bool:
+    """Whether a map tells chances nearer to one half than its model has them.
+
+    So it does if it starts from a `public` map, or if the `origin` of its response scale is one
+    threshold in `simulated` worlds: of a narrow clip about it the model believes too much.
+    """
+    return public or (simulated and origin == FOCUSED)
 
 
 LOW_AGREEMENT = "Low agreement"

@@ -21,6 +21,9 @@ def tidy(number: float, places: int = 4) -> float:
     return float(f"{number:.{places}g}")
 
 
+FOCUSED = "centred at the threshold, the clip bound by the search"
+"""The origin of a scale that was made for one threshold."""
+
 FARTHEST = 3.0
 """The largest size of a probit of a share, in deviations: from .13 to 99.87 per cent."""
 

@@ -15,7 +15,7 @@ from dpgp_core.numbers import significant
 from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
-from hexcursion.project.response import ResponseScale
+from hexcursion.project.response import FOCUSED, ResponseScale
 from hexcursion.project.simulated import WORLD_RANGES
 from hexcursion.record import (
     FEW_RECORDS,
@@ -216,12 +216,18 @@ def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
     return f"{text}; {rest}."
 
 
+def fixed_said(result: SearchResult) -> str:
+    """What was chosen of a fixed design."""
+    focused = result.chosen.response.origin == FOCUSED
+    return "its clip bound was chosen in simulated worlds" if focused else "nothing was searched"
+
+
 def fixed_words(
     expected: Expected | None, yardsticks: Yardsticks | None, result: SearchResult
 ) -> tuple[str, ...]:
     """The proposal without reference data, what simulated worlds tell of it, and what would tell more."""
     title = mechanism_of(result.chosen.design).title
-    text = f"No reference data: one fixed design of {title.lower()}, nothing was searched."
+    text = f"No reference data: one fixed design of {title.lower()}, {fixed_said(result)}."
     if yardsticks is not None and yardsticks.few is not None:
         return (text, f"{few_words(yardsticks.few)}.")
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:

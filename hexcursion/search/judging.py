@@ -16,6 +16,7 @@ from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing import Released, draw_release
 from dpgp_core.simulation import World
 from dpgp_core.yardstick import LIKELY, Promise, Sides, judged_domain, promise_of, shown_side, tempered
+from hexcursion.record import tells_tempered
 from hexcursion.search.task import Scene, Utility
 
 SEED = 662607  # simulated releases only; a release never sees it
@@ -44,13 +45,15 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
     several = len(scene.worlds) > 1
     rows, mixed = list[tuple[float, ...]](), list[float]()
     step = len(scene.worlds) // max(1, len(scene.controls))
+    public_map = scene.world.facts.field is not None
+    temper = tells_tempered(scene.response.origin, public=public_map, simulated=several)
     for number, world in enumerate(scene.worlds):
         sides, public = world.sides_of_records, world.public_side
         for shown in _of_seed(world, design, 1 if several else RELEASES):
             right = sides.right(shown.side, shown.judged)
             colour = sides.one_colour(shown.judged)
             free = np.nan if public is None else sides.right(public, shown.judged)
-            told = _told(world, shown)
+            told = _told(shown, temper=temper)
             rows.append((right, colour, free, right - np.fmax(colour, free), told.orange, told.finds))
         if scene.controls and number % step == 0 and number // step < len(scene.controls):
             mixed.append(_exchanged(scene.controls[number // step], design, sides))
@@ -61,11 +64,11 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
     )  # fmt: skip
 
 
-def _told(world: World, shown: Shown) -> Promise:
+def _told(shown: Shown, *, temper: bool) -> Promise:
     """What a simulated release promises of its own map; NaN where it tells no chances."""
     if not shown.told:
         return Promise(math.nan, math.nan, math.nan)
-    chance = shown.chance if world.facts.field is None else tempered(shown.chance)
+    chance = tempered(shown.chance) if temper else shown.chance
     orange = agreed(shown.chance, LIKELY) & shown.judged
     return promise_of(chance, orange, shown.judged, shown.records)
 

@@ -253,12 +253,28 @@ def fixed_model(
     return Unconstrained(design, response, epsilon, Utility(1.0, 0.0, area_error=0.0, right=1.0))
 
 
+def _best_scene(task: SearchTask, design: Design) -> Scene:
+    """The scene in which a fixed design shows most simulated records on the right side; the first of equals.
+
+    Without a choice, or a budget that the design can meet, the first.
+    """
+    priced = mechanism_of(design).calibrate(design, task.facts, task.budget)
+    if len(task.scenes) == 1 or priced is None:
+        return task.scenes[0]
+    shares = [
+        judged_utility(replace(scene, controls=()), priced, Utility(math.nan, math.nan)).records
+        for scene in task.scenes
+    ]
+    return task.scenes[int(np.argmax(np.nan_to_num(shares, nan=-1.0)))]
+
+
 def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
-    """Simulate the fixed design at every budget that is shown.
+    """Simulate the fixed design at every budget that is shown, in the scene that serves the asked one best.
 
     Raise `WorkflowError` if it cannot meet the asked one.
     """
-    scene, mechanism = task.scenes[0], mechanism_of(design)
+    mechanism = mechanism_of(design)
+    scene = _best_scene(task, design)
     budgets = sorted({task.epsilon, *task.frontier, *task.walked})
     points = []
     for step, epsilon in enumerate(budgets):
@@ -295,26 +311,28 @@ def simulated_scenes(
     scales: Sequence[ResponseScale],
     model: PosteriorSamplingDesign,
     count: int,
+    *,
+    controls: bool,
 ) -> tuple[Scene, ...]:
     """One scene for each response scale, all in `count` simulated worlds, and their maps without privacy.
 
-    The same worlds with their values exchanged come along where one design is tried, and records have values.
+    With `controls` the same worlds with their values exchanged come along, if records have values.
     """
     settings = project.settings
     known = public_places(project.private.placed) if settings.places_public else None
     worlds: list[list[World]] = [[] for _ in scales]
-    mixed: list[World] = []
+    mixed: list[list[World]] = [[] for _ in scales]
     for number in range(count):
         observed = simulate_reference(
             settings, project.lattice, project.response, facts.n, known, number, facts.prior,
             facts.covariates, project.exposure,
         )  # fmt: skip
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
-        for scale, mine in zip(scales, worlds, strict=True):
+        for scale, mine, others in zip(scales, worlds, mixed, strict=True):
             mine.append(project_scene(project, facts, observed, scale).world.aiming_at(truth))
-        if len(scales) == 1 and project.exposure is None:
-            mixed.append(project_scene(project, facts, shuffled(observed), scales[0]).world)
+            if controls and project.exposure is None:
+                others.append(project_scene(project, facts, shuffled(observed), scale).world)
     return tuple(
-        Scene(scale, mine[0], tuple(mine[1:]), tuple(mixed))
-        for scale, mine in zip(scales, worlds, strict=True)
+        Scene(scale, mine[0], tuple(mine[1:]), tuple(others))
+        for scale, mine, others in zip(scales, worlds, mixed, strict=True)
     )

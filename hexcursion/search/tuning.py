@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
@@ -19,7 +18,7 @@ from dpgp_core.spectral.public_field import PublicField
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
-from hexcursion.project.response import ResponseScale, tidy
+from hexcursion.project.response import FOCUSED, ResponseScale, tidy
 from hexcursion.project.simulated import simulated_worlds
 from hexcursion.record import few_words
 from hexcursion.search.choice import (
@@ -29,6 +28,7 @@ from hexcursion.search.choice import (
     early_words,
     edge_words,
     expected_of,
+    fixed_said,
     fixed_words,
     proposal_words,
     records_said,
@@ -64,9 +64,9 @@ from hexcursion.search.task import Scene, SearchResult, SearchTask, Unconstraine
 from hexcursion.settings.names import TriedOn, TuningKind
 from hexcursion.words import plural, ratio_words
 
-Floats = NDArray[np.float64]
 CLIP_FACTORS = (1.0, 0.6, 0.36)
 FOCUSED_FACTORS = (0.8, 0.5, 0.3, 0.18, 0.11)  # of the clip bound of all thresholds, around one of them
+FIXED_FACTORS, FEWEST_FOCUSED = (0.5, 0.3), 500  # of a fixed design, and records from which it tries them
 
 
 @dataclass(frozen=True)
@@ -300,14 +300,21 @@ def _budget(project: Project) -> Budget:
 
 
 def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> SearchTask:
-    """Judge designs in simulated worlds for want of reference data, a fixed one at the stated clip bound."""
+    """Judge designs in simulated worlds for want of reference data, a fixed one at the stated clip bound, and
+    at narrower ones about its threshold where that alone is asked of enough records."""
     settings, scales = project.settings, [project.response]
     searched = every_scale or fixed_of(settings.mechanisms) is None
-    if searched and settings.values == "amount":  # answers have one scale
-        scales += _focused(project) if settings.focus == "threshold" else _narrower(project)
+    focused = settings.values == "amount" and settings.focus == "threshold"  # answers have one scale
+    if focused and searched:
+        scales += _focused(project)
+    elif focused and facts.n >= FEWEST_FOCUSED:
+        scales += _focused(project, FIXED_FACTORS)
+    elif searched and settings.values == "amount":
+        scales += _narrower(project)
     free = fixed_model(facts, ask_of(project), _budget(project), project.response)
     worlds = simulated_worlds(settings, fixed=not searched)
-    return _task(project, facts, simulated_scenes(project, facts, scales, free.design, worlds), free)
+    scenes = simulated_scenes(project, facts, scales, free.design, worlds, controls=not searched)
+    return _task(project, facts, scenes, free)
 
 
 def _scenes(
@@ -337,13 +344,12 @@ def _narrower(project: Project) -> list[ResponseScale]:
     ]
 
 
-def _focused(project: Project) -> list[ResponseScale]:
+def _focused(project: Project, factors: Sequence[float] = FOCUSED_FACTORS) -> list[ResponseScale]:
     """Response scales centred at the threshold, with clip bounds so narrow that every value speaks of it."""
     settings, scale = project.settings, project.response
     middle = float(scale.centre + scale.clip * project.level)
-    clips = [tidy(factor * scale.clip) for factor in FOCUSED_FACTORS[: 3 if settings.quick else None]]
-    origin = "centred at the threshold, the clip bound by the search"
-    return [replace(scale, centre=tidy(middle, 6), clip=clip, origin=origin) for clip in clips]
+    clips = [tidy(factor * scale.clip) for factor in factors[: 3 if settings.quick else None]]
+    return [replace(scale, centre=tidy(middle, 6), clip=clip, origin=FOCUSED) for clip in clips]
 
 
 def _starting_scenes(
@@ -376,7 +382,7 @@ SCORED_BY = {"iou": "expected agreement", "bce": "cross-entropy of their chances
 def _detail(project: Project, result: SearchResult) -> str:
     if result.fixed:
         what = "no reference data" if project.settings.reference is None else "no reference data show change"
-        return f"{what}, so one design for all such data; nothing was searched"
+        return f"{what}, so one design for all such data; {fixed_said(result)}"
     text = f"{plural(result.evaluated, 'design')} scored by {SCORED_BY[result.objective]}"
     if result.public_mean and result.further:
         text += ", in worlds that drifted from the reference"

@@ -41,7 +41,8 @@ class Choices(PrivacySettings, DataSettings):
     )]
     direction: Annotated[Direction, Setting("Side of the threshold that is asked for.", "set")] = "above"
     focus: Annotated[Focus, Setting(
-        "What the design is made for: this threshold alone, or all thresholds.", "set",
+        "What the design is made for: this threshold alone, or all thresholds. Without reference data this "
+        "takes 500 records.", "set",
     )] = "all"
     cutoff: Annotated[float | None, Setting(
         "Probability, or share of the paths, from which a cell counts as inside the set; free.", "set",

@@ -129,6 +129,8 @@ def _agree_on_looks(settings: Choices) -> None:
     for name in ("reference", "pilot", "lengthscale"):
         if getattr(settings, name) is not None:
             raise WorkflowError(f"Two looks belong to the one fixed design, without `{name}`: leave it out.")
+    if settings.focus == "threshold":
+        raise WorkflowError("A second look is centred by the first: leave `focus` out, or set `looks` to 1.")
 
 
 def _agree_on_answers(settings: Choices) -> None:
@@ -325,7 +327,8 @@ def _agree_on_reads(settings: Choices) -> None:
     )
     names = that_release(settings.mechanisms, origin)
     usual = {item.name: item.default for item in fields(settings)}
-    idle = [name for name in not_read(settings.mechanisms, origin) if getattr(settings, name) != usual[name]]
+    unread = not_read(settings.mechanisms, origin, amounts=settings.values == "amount")
+    idle = [name for name in unread if getattr(settings, name) != usual[name]]
     if not idle or not names:  # the search refuses a design by hand that no mechanism has
         return
     choices = " and ".join(f"`{name}`" for name in idle)

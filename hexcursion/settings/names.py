@@ -186,7 +186,7 @@ def that_release(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
     return next(((name,) for name in names if has_fixed(name)), ())
 
 
-def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
+def not_read(mechanisms: Iterable[str], origin: Origin, *, amounts: bool = True) -> tuple[str, ...]:
     """Return the settings without effect for these mechanisms and a design of this origin.
 
     A search also uses the prior families for its target, the map without privacy, and so reads them
@@ -196,6 +196,8 @@ def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
     read: set[str] = {choice for name in names for choice in MECHANISMS[name].reads}
     if origin == "searched":
         read |= {"priors", "focus", "objective"}
+    elif origin == "fixed" and amounts:  # one clip bound about the threshold, or the usual one
+        read |= {"focus"}
     return tuple(
         name
         for name in ("priors", "paths", "bound", "covariates", "looks", "values", "focus", "objective")

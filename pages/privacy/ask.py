@@ -61,7 +61,7 @@ def _idle(work: Workspace) -> tuple[str, ...]:
         pilot=choices.get("pilot") is not None,
         by_hand=choices.get("lengthscale") is not None,
     )
-    return not_read(mechanisms, origin)
+    return not_read(mechanisms, origin, amounts=amounts)
 
 
 def _unit(work: Workspace) -> None:
@@ -248,6 +248,17 @@ def _searched(work: Workspace) -> None:
             **work.keyed("objective"),
         )
         work.choose(objective=objective)
+    if "focus" not in idle and work.choices.get("reference") is None:
+        once = work.choices.get("looks", 1) == 1
+        alone = st.checkbox(
+            "Only this threshold matters",
+            value=work.choices.get("focus") == "threshold",
+            disabled=not once,
+            help="The design is made for it: the map shows a few more records on their right side, and is "
+            "worse at other thresholds. This takes 500 records.",
+            **work.keyed("focus"),
+        )
+        work.choose(focus="threshold" if alone and once else "all")
 
 
 ODDS_HELP = (

@@ -9,7 +9,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
 from hexcursion.record import few_words
-from hexcursion.search.choice import records_said, too_few
+from hexcursion.search.choice import fixed_said, records_said, too_few
 from hexcursion.search.results import at_budget
 from hexcursion.search.score import takes_fixed
 from hexcursion.search.task import FrontierPoint, Scored
@@ -185,8 +185,9 @@ def _found(work: Workspace, found: Found) -> Scored:
         path_panels.show_choices(work, found, scored)
     with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
         scored_words = f"{found.tuned.result.evaluated:,} designs were scored"
-        what = "one fixed design, nothing was searched" if found.tuned.result.fixed else scored_words
-        st.caption(f"Measured on {plain(found.project.tried_on)}; {what}.")
+        fixed = f"one fixed design, {fixed_said(found.tuned.result)}"
+        what = fixed if found.tuned.result.fixed else scored_words
+        st.caption(f"Measured on {plain(found.project.tried_on)}; {plain(what)}.")
         if not few:
             st.markdown(
                 f"**{'The design to release' if looked_at is None else 'The design looked at'}:** "

@@ -13,7 +13,7 @@ its values shuffled over places.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -31,9 +31,10 @@ from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
+from hexcursion.record import tells_tempered
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice
-from hexcursion.search.tuning import tune
+from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from studies.agreement.spectral_sensors import OTHERS, SURVEYS, survey_settings
@@ -180,11 +181,22 @@ def main() -> None:
             print(line)
 
 
-def measured(name: str, settings: ReleaseSettings, keep: float, releases: int) -> Row:
+def best(project: Project) -> Tuned:
+    """What the search of the program chooses."""
+    return tune(project, beside=())
+
+
+def measured(
+    name: str,
+    settings: ReleaseSettings,
+    keep: float,
+    releases: int,
+    choose: Callable[[Project], Tuned] = best,
+) -> Row:
     """Release a share of a row's records repeatedly, and ask the others."""
     complete = load_project(settings)
     project, asking = thinned(complete, keep)
-    tuned = tune(project, beside=())
+    tuned = choose(project)
     choice, model = tuned.choice, tuned.result.model
     no_reference = settings.reference is None
     public = None if no_reference else free_map(project, model)
@@ -195,10 +207,13 @@ def measured(name: str, settings: ReleaseSettings, keep: float, releases: int) -
             _shows(shuffled(project, number), choice, 1, SEED + number) for number in range(EXCHANGES)
         )
     )
+    temper = tells_tempered(
+        choice.response.origin, public=choice.public_map is not None, simulated=project.simulated
+    )
     figures, pairs = list[list[float]](), list[tuple[Floats, Floats]]()
     for release in _shows(project, choice, releases, SEED):
         domain, side, records = release.judged, release.side, release.records
-        chance = release.chance if choice.public_map is None else tempered(release.chance)
+        chance = tempered(release.chance) if temper else release.chance
         stated, reached = (promise_of(each, side, domain, records) for each in (chance, truth))
         weight = np.where(domain, records, 0.0)
         sure = float(weight @ np.where(side, truth, 1.0 - truth)) / float(weight.sum())
@@ -227,11 +242,17 @@ def measured(name: str, settings: ReleaseSettings, keep: float, releases: int) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # nothing is above, or there is no public map
         means = np.nanmean(np.array(figures), axis=0).tolist()
+    told, chances = (np.concatenate(each) for each in zip(*pairs, strict=True))
     against = objections(choice.expected, choice.yardsticks, choice.level(settings.threshold))
     return Row(
         name, project.public_n, not no_reference, bool(against), dict(zip(FIGURES, means, strict=True)),
-        *(np.concatenate(each) for each in zip(*pairs, strict=True)),
+        told, chances, _before(choice),
     )  # fmt: skip
+
+
+def _before(choice: Choice) -> float:
+    expected = choice.expected
+    return np.nan if expected is None or expected.records is None else expected.records
 
 
 def thinned(project: Project, keep: float) -> tuple[Project, Sides | None]:

@@ -30,6 +30,7 @@ class Row:
     figures: dict[str, float]
     told: Floats  # (M,) stated chances of judged hexagons, of all releases, before they are tempered
     truth: Floats  # (M,) chances of the same hexagons in the map without privacy
+    before: float = np.nan  # share of records on the side shown, as expected before a release
 
     @property
     def group(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from dpgp_core.excursion import Direction
 from dpgp_core.yardstick import promise_of, tempered
 from hexcursion.bundle.products import Products
-from hexcursion.record import FEWEST_PROMISED
+from hexcursion.record import FEWEST_PROMISED, tells_tempered
 from hexcursion.words import side_words
 
 TOO_FEW = "Too few records to say how right this map is."
@@ -34,7 +34,7 @@ def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str,
     It holds the number of judged hexagons, both numbers, and the expected share of records in
     hexagons whose typical value is on the side that the map shows (a single record scatters about
     it): null where too few records are, or nothing is shown. They follow from the published
-    chances, the expected and the public number of records, and `prior_mean_used`.
+    chances, the expected and the public number of records, and `tells_tempered`.
     """
     if products.probability is None:
         return None
@@ -46,10 +46,19 @@ def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str,
     }
     if says_nothing(statement):
         return {**block, "in_words": TOO_FEW}
-    chance = tempered(products.probability) if statement["prior_mean_used"] else products.probability
+    chance = tempered(products.probability) if _tempers(statement) else products.probability
     found = promise_of(chance, products.classes == 0, products.judged, products.records)
     block |= {"orange": _known(found.orange), "finds": _known(found.finds), "right": _known(found.right)}
     return {**block, "in_words": promise_words(block, products.direction)}
+
+
+def _tempers(statement: Mapping[str, Any]) -> bool:
+    """`tells_tempered` of a statement, or of a part of one that says less."""
+    return tells_tempered(
+        statement.get("response", {}).get("origin", ""),
+        public=bool(statement["prior_mean_used"]),
+        simulated=(statement.get("expected") or {}).get("basis") == "simulated",
+    )
 
 
 def promise_words(block: Mapping[str, Any], direction: Direction) -> str:

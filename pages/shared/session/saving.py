@@ -169,7 +169,8 @@ def _forget_upload(work: Workspace, key: str) -> None:
 OF_THE_VALUES = ("threshold", "direction", "transform", "centre", "clip", "values", "yes_above")
 NAMES = (
     *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "land_only", "unit", "relation",
-    "records_about", "epsilon", "delta", "looks", "paths", "mechanisms", "priors", "objective", "quick",
+    "records_about", "epsilon", "delta", "looks", "focus", "paths", "mechanisms", "priors", "objective",
+    "quick",
 )  # fmt: skip
 ABOUT = ("kind", "value_name", "value_unit")
 LONGEST = 20_000  # characters: those of an atlas of twenty columns with long names

@@ -36,7 +36,8 @@ def scene(
     world = SimpleNamespace(sides_of_records=SIDES, public_side=free, facts=facts)
     release = Shown(side, judged, side.astype(float) if chance is None else np.array(chance), told=told)
     monkeypatch.setattr(judging, "_of_seed", lambda world, design, count: iter([release] * count))
-    return SimpleNamespace(worlds=(world, world), controls=(world,))
+    response = SimpleNamespace(origin="given")
+    return SimpleNamespace(worlds=(world, world), world=world, controls=(world,), response=response)
 
 
 @pytest.mark.parametrize(

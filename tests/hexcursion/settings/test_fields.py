@@ -188,9 +188,14 @@ def test_choices_of_which_nothing_comes_are_refused_in_one_sentence() -> None:
         "Nothing is done with `paths` and `bound` by spectral-statistics: leave that out, or choose a "
         "mechanism that reads it: posterior-sampling."
     )
+    assert settings(focus="threshold").focus == "threshold"
+    with pytest.raises(WorkflowError, match="Nothing is done with `objective` where the fixed design"):
+        settings(objective="bce")
+    with pytest.raises(WorkflowError, match="Nothing is done with `focus` where the fixed design"):
+        settings(focus="threshold", values="yes-no", yes_above=30.0, threshold=20.0)
+    with pytest.raises(WorkflowError, match="A second look is centred by the first: leave `focus` out"):
+        settings(focus="threshold", looks=2)
     for name, value in (("focus", "threshold"), ("objective", "bce")):
-        with pytest.raises(WorkflowError, match=f"Nothing is done with `{name}` where the fixed design"):
-            settings(**{name: value})
         with pytest.raises(WorkflowError, match=f"`{name}` where a design of posterior-sampling is given by"):
             settings(mechanisms=sampling, lengthscale=900.0, ridge=3.0, **{name: value})
         assert getattr(settings(reference=SENSORS, **{name: value}), name) == value

@@ -254,6 +254,28 @@ def test_what_is_best_is_asked_where_designs_are_searched(screen: Recorded) -> N
 
 
 @pytest.mark.parametrize(
+    ("choices", "disabled", "chosen"),
+    [
+        ({}, False, "all"),
+        ({"focus": "threshold"}, False, "threshold"),
+        ({"focus": "threshold", "looks": 2}, True, "all"),
+    ],
+)
+def test_without_reference_data_one_threshold_may_be_all_that_matters(
+    screen: Recorded, choices: dict[str, Any], disabled: bool, chosen: str
+) -> None:
+    of = work(mechanisms=("spectral-statistics",), **choices)
+    ask._searched(of)
+    assert screen.said("checkbox") == ["Only this threshold matters"]
+    assert screen.asked("Only this threshold matters")["disabled"] is disabled
+    assert of.choices["focus"] == chosen
+    assert "focus" in ask._idle(work(mechanisms=("spectral-statistics",), values="yes-no"))
+    screen.calls.clear()
+    ask._searched(work(mechanisms=("spectral-statistics",), reference="r.csv"))
+    assert screen.said("checkbox") == []
+
+
+@pytest.mark.parametrize(
     ("choices", "said"),
     [
         ({"value_unit": "ug/l"}, "above 50 ug/l"),

@@ -37,7 +37,7 @@ from hexcursion.bundle.tables import paths_bytes, read_paths, rounded
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.bundle.write import bundle_contents, write_bundle
 from hexcursion.errors import WorkflowError
-from hexcursion.project.response import ResponseScale
+from hexcursion.project.response import FOCUSED, ResponseScale
 from tests.hexcursion.bundle.bundle_samples import make_release
 
 STATEMENT = {"prior_mean_used": False, "guarantee": {"n": 4_206}}
@@ -103,6 +103,17 @@ def test_few_records_promise_nothing_without_a_public_map_and_less_with_one(
     check_told({**statement, "told": told}, shown())
     with pytest.raises(BundleError, match="does not follow from the release"):
         check_told({**statement, "told": told, "prior_mean_used": not public}, shown())
+
+
+@pytest.mark.parametrize(
+    ("origin", "basis", "times"),
+    [(FOCUSED, "simulated", 92), (FOCUSED, "reference data", 98), ("given by the curator", "simulated", 98)],
+)
+def test_a_scale_made_for_one_threshold_in_simulated_worlds_promises_less(
+    origin: str, basis: str, times: int
+) -> None:
+    statement = {**STATEMENT, "response": {"origin": origin}, "expected": {"basis": basis}}
+    assert shown_words(shown(), statement) == f"Orange is right about {times} times in 100. {FOUND}"
 
 
 def test_of_too_few_records_no_other_figure_is_said() -> None:
