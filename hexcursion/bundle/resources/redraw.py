@@ -108,7 +108,7 @@ def classes(there: np.ndarray, chance: np.ndarray) -> dict[str, np.ndarray]:
 def products(
     folder: Path, statement: dict[str, Any], table: pd.DataFrame, paths: np.ndarray, level: float
 ) -> dict[str, np.ndarray]:
-    """Cells of every product from the smoothed paths (L, N) and the field."""
+    """Cells of every product from the smoothed paths (L, N) and what lies beside them."""
     direction = statement["subject"]["direction"]
     other = "below" if direction == "above" else "above"
     inside = paths > level if direction == "above" else paths <= level
