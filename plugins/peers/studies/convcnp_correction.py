@@ -8,7 +8,7 @@ corrects the first (`hexcursion_peers/neural/corrected.py`). Simulated fields fi
 release of its own. Range and width are chosen on two fields of the kind. Then London, real and generated:
 the design is that which the search finds for spectral statistics on the earlier year, the cutoff is chosen
 for each reading on simulated releases of that year, and both read the same releases of the later one; the
-map without privacy is that of the model found, not fitted by likelihood.
+map without privacy is the curator's, fitted by likelihood.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import GridRecords, release_sums
-from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
 from hexcursion.search.optimise import search
@@ -197,7 +197,7 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
             ]
             for name, column in zip(READINGS[:2], zip(*pairs, strict=True), strict=True):
                 probabilities[f"{name} {year}"] = [scene.world.probabilities(one) for one in column]
-        shown = fit_baseline(asked, found.model).inside
+        shown = curators_map(asked, found.model).inside
         before = free_map(asked, found.model)
         for name in READINGS[:2]:
             cutoff = max(
