@@ -89,7 +89,7 @@ def main() -> None:
     except WorkflowError as error:
         print(error)
         return
-    print(f"Means of {options.releases} simulated releases; seed {panel.SEED}.")
+    print(f"Seed {panel.SEED}; means of {options.releases} simulated releases.")
     print(f"{'survey':22}      n  way   before  " + "  ".join(f"{name:>6}" for name in FIGURES))
     for name, settings in every.items():
         for line in lines(name, settings, options.keep, options.releases):

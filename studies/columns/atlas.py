@@ -1,6 +1,6 @@
 """An atlas: several columns of one table under one promise, against each alone and as many releases.
 
-Command: `python -m studies atlas`, or `python -m studies.columns.atlas [FOLDER] [--releases N] [--large]`.
+Command: `python -m studies atlas`, or `python -m studies.columns.atlas [FOLDER] [--releases N]`.
 
 FOLDER is ../shared/data of the checkout unless named; without the files the generated worlds remain. Each
 column is the logarithm of one more than the value; its public centre is .25 of its deviations off and its
@@ -291,37 +291,44 @@ def gaps(table: Table, epsilon: float, releases: int) -> tuple[float, float]:
     return summed.mean, whole.mean
 
 
+HEAD = "table                   k       n  epsilon  alone  k rel  apart  like.  shuf.   ECE           CPU s"
+
+
+def print_surveys(titles: Sequence[str], folder: Path, releases: int) -> None:
+    """Print the lines of some surveys whose files are in a folder."""
+    for title in titles:
+        survey, columns, sizes = TABLES[title]
+        for count in sizes:
+            table = survey_table(survey, columns[:count], folder)
+            for epsilon in EPSILONS:
+                found = compared(table, epsilon, releases)
+                print(row(title, count, table.cells.size, epsilon, [found]), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
     parser.add_argument("--releases", type=int, default=12, help="simulated releases of a row (default 12)")
-    parser.add_argument("--large", action="store_true", help="the tables of 25,000 records and more alone")
     asked = parser.parse_args()
-    print(
-        "table                   k       n  epsilon  alone  k rel  apart  like.  shuf.   ECE           CPU s"
-    )
+    print(HEAD)
     known = (asked.folder / "sensors").is_dir()
-    for title, (survey, columns, sizes) in TABLES.items() if known else ():
-        for count in sizes if asked.large == (title in LARGE) else ():
-            table = survey_table(survey, columns[:count], asked.folder)
-            for epsilon in EPSILONS:
-                found = compared(table, epsilon, asked.releases)
-                print(row(title, count, table.cells.size, epsilon, [found]), flush=True)
-    for correlation, counts in () if asked.large else GENERATED.items():
+    if known:
+        print_surveys([title for title in TABLES if title not in LARGE], asked.folder, asked.releases)
+    for correlation, counts in GENERATED.items():
         for count, epsilon in product(counts, EPSILONS):
             many = [
                 compared(world(correlation, SEED + each, count), epsilon, asked.releases // WORLDS)
                 for each in range(WORLDS)
             ]
             print(row(f"generated, related {correlation:g}", count, RECORDS, epsilon, many), flush=True)
-    if known and not asked.large:
+    if known:
         table = survey_table(SURVEYS[1], METALS[:4], asked.folder)
         print(
             "Jura, four metals, epsilon 3, 30 % of the values missing: agreement with the maps of all values"
         )
         summed, whole = gaps(table, 3.0, asked.releases)
         print(f"presence sums {summed:.3f}; complete records alone {whole:.3f}")
-    elif not known:
+    else:
         print("The surveys are not there: they are not shipped; name the folder that holds `sensors`.")
     print(f"Seed {SEED}; {asked.releases} simulated releases of each row, delta {DELTA:g}.")
 

@@ -10,8 +10,8 @@ import pytest
 from scipy.special import ndtr
 
 from dpgp_core.mechanisms.design import Budget
-from studies.columns.answers import signal
 from studies.columns.atlas import CLIP, Judge, Score, Table, compared, gaps, guessed, released_atlas, world
+from studies.columns.yes_no import signal
 
 ROOT = Path(__file__).resolve().parents[3]
 STORED = (ROOT / "studies/results/atlas.txt").read_text("utf-8").splitlines()
@@ -101,9 +101,9 @@ def test_the_page_quotes_missing_values_and_what_a_guess_gains() -> None:
         assert f"at most {times}" in PAGE
 
 
-ANSWERS = (ROOT / "studies/results/atlas_answers.txt").read_text("utf-8").splitlines()
-LARGE = (ROOT / "studies/results/atlas_large.txt").read_text("utf-8").splitlines()[1:-1]
-FROM_MAPS = (ROOT / "studies/results/atlas_from_maps.txt").read_text("utf-8").splitlines()
+ANSWERS = (ROOT / "studies/results/yes_no.txt").read_text("utf-8").splitlines()
+LARGE = (ROOT / "studies/results/large.txt").read_text("utf-8").splitlines()[2:-2]
+FROM_MAPS = (ROOT / "studies/results/from_maps.txt").read_text("utf-8").splitlines()
 
 
 @pytest.mark.parametrize("line", [each for each in ANSWERS if each.startswith("one amount")])

@@ -1,6 +1,6 @@
 """Answers of yes and no in an atlas: how much signal they keep, and how well their maps agree.
 
-Command: `python -m studies.columns.answers [--releases N]`.
+Command: `python -m studies.columns.yes_no [--releases N]`.
 
 First the signal of one answer among k - 1 amounts, over the longest vector: half the mean distance
 of a yes from a no after the cut, for an answer of one fixed size, which is released, and for one in
@@ -119,7 +119,7 @@ def compared(count: int, epsilon: float, seed: int, releases: int) -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--releases", type=int, default=4, help="simulated releases of a world (default 4)")
+    parser.add_argument("--releases", type=int, default=16, help="simulated releases of a world (default 16)")
     asked = parser.parse_args()
     print("signal of an answer over the longest vector: of a fixed size, in deviations from its share")
     for columns in (2, 4, 10):
