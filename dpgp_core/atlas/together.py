@@ -46,11 +46,19 @@ class WhiteSums:
         """(D, k, k) covariance of the white sums in each direction."""
         return np.square(self.size)[:, None, None] * correlation + np.eye(correlation.shape[0])
 
+    def apart(self, correlation: Floats) -> tuple[Floats, Floats, Floats]:
+        """Variances (k,) of independent mixtures of the columns, axes (k, k), and variances (D, k) of sums.
+
+        In the axes of a correlation (k, k) the covariances of all directions are diagonal.
+        """
+        variance, axes = np.linalg.eigh(correlation)
+        variance = np.maximum(variance, 0.0)
+        return variance, axes, np.square(self.size)[:, None] * variance + 1.0
+
     def log_density(self, correlation: Floats) -> float:
         """Log density of the white sums under a correlation (k, k), up to a constant that all share."""
-        covariance = self.covariance(correlation)
-        explained = np.einsum("dk,dk->", self.sums, np.linalg.solve(covariance, self.sums[..., None])[..., 0])
-        return -0.5 * float(explained + np.linalg.slogdet(covariance)[1].sum())
+        _, axes, of_sums = self.apart(correlation)
+        return -0.5 * float(np.sum(np.square(self.sums @ axes) / of_sums + np.log(of_sums)))
 
     @property
     def seen(self) -> float:
@@ -63,12 +71,10 @@ class WhiteSums:
         start = np.full((count, count), alike) + (1.0 - alike) * np.eye(count)
         found, freedom = start, count + FREEDOM
         for _ in range(ROUNDS):
-            gain = self.size[:, None, None] * np.linalg.solve(
-                self.covariance(found), np.broadcast_to(found, (self.size.size, count, count))
-            )
-            mean = np.einsum("dkc,dk->dc", gain, self.sums)
-            left = found - self.size[:, None, None] * np.einsum("dkc,kl->dcl", gain, found)
-            made = mean.T @ mean + left.sum(axis=0) + freedom * start
+            variance, axes, of_sums = self.apart(found)
+            mean = (self.size[:, None] * variance / of_sums * (self.sums @ axes)) @ axes.T
+            left = (axes * np.sum(variance / of_sums, axis=0)) @ axes.T
+            made = mean.T @ mean + left + freedom * start
             scale = np.sqrt(made.diagonal())
             found = made / np.outer(scale, scale)  # each column varies as it is believed to by itself
         return found

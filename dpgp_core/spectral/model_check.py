@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy  # loads its parts on first use: scipy.optimize takes long to import
@@ -85,7 +86,29 @@ def check_model(reader: FieldReader, sums: Floats, drawn: Floats | None = None) 
     of statistics (min-P test: Westfall and Young 1993).
     """
     link = reader.basis.rows @ reader.half.T
-    return compared(reader.nodes.lattice, link, reader.root, sums - reader.offset, drawn)
+    if drawn is not None:
+        return compared(reader.nodes.lattice, link, reader.root, sums - reader.offset, drawn)
+    if reader not in _EXPECTED:
+        _EXPECTED[reader] = _statistics(reader.nodes.lattice, link, _white(sums.size))
+    white = solve_lower(reader.root, sums - reader.offset)
+    return _ranked(_statistics(reader.nodes.lattice, link, white[None]), _EXPECTED[reader])
+
+
+# Statistics (REPLICATES, k) of the draws of readers that are still in use: an atlas reads many
+# columns by one, and they depend on no column's sums.
+_EXPECTED: WeakKeyDictionary[FieldReader, Floats] = WeakKeyDictionary()
+
+
+def _white(count: int) -> Floats:
+    """(REPLICATES, p) whitened sums of a linear model: independent standard normal numbers."""
+    return SimulationEntropy(SEED).normal((REPLICATES + 1, count))[1:]
+
+
+def _ranked(released: Floats, expected: Floats) -> ModelCheck:
+    """Compare the statistics (1, k) of a release with those of replicates, (REPLICATES, k)."""
+    # Under the model all rows are exchangeable, which makes the rank of the release uniform.
+    ranks = _ranks(np.vstack([released, expected]))
+    return ModelCheck(float(_chances(ranks)[0]), ABOUT[int(np.argmin(ranks[0]))])
 
 
 def compared(
@@ -95,15 +118,9 @@ def compared(
 
     Their map at the M nodes is `link` (M, p) times the whitened sums.
     """
-    # Whitened sums of a linear model are independent standard normal numbers, so replicates need no
-    # draw of the model itself. The release is row 0: under the model all rows are exchangeable,
-    # which makes its rank uniform.
-    white = SimulationEntropy(SEED).normal((REPLICATES + 1, sums.size))
-    white[0] = solve_lower(root, sums)
-    if drawn is not None:
-        white[1:] = solve_lower(root, drawn).T
-    ranks = _ranks(_statistics(lattice, link, white))
-    return ModelCheck(float(_chances(ranks)[0]), ABOUT[int(np.argmin(ranks[0]))])
+    white = _white(sums.size) if drawn is None else solve_lower(root, drawn).T
+    released = _statistics(lattice, link, solve_lower(root, sums)[None])
+    return _ranked(released, _statistics(lattice, link, white))
 
 
 def _statistics(lattice: Lattice, link: Floats, white: Floats) -> Floats:

@@ -184,6 +184,20 @@ class PublicPrior:
         return clipped_moments(value, self.scatter)
 
 
+@lru_cache(maxsize=256)
+def _clipped(prior: PublicPrior) -> tuple[float, float, float]:
+    """Mean and deviation of g(f), and the record noise, as in `ClippedPrior`; cached for several releases."""
+    # Law of total variance: `spread` is the variance of g(f), `rest` the mean variance given f.
+    points = np.linspace(-_REACH, _REACH, _POINTS)
+    weights = np.exp(-0.5 * np.square(points))
+    weights /= weights.sum()
+    first, second = prior.moments(prior.mean + prior.deviation * points)
+    mean = float(weights @ first)
+    spread = float(weights @ np.square(first - mean))
+    rest = float(weights @ (second - np.square(first)))
+    return mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(rest, 1e-18)))
+
+
 @dataclass(frozen=True)
 class ClippedPrior:
     """The prior after clipping to [-1, 1]: the law of `g(f) = E[clip(f + e) | f]` and of the
@@ -199,15 +213,7 @@ class ClippedPrior:
     def of(cls, prior: PublicPrior) -> ClippedPrior:
         """Integrate over f by quadrature in equal steps; given f the moments are closed
         formulas."""
-        # Law of total variance: `spread` is the variance of g(f), `rest` the mean variance given f.
-        points = np.linspace(-_REACH, _REACH, _POINTS)
-        weights = np.exp(-0.5 * np.square(points))
-        weights /= weights.sum()
-        first, second = prior.moments(prior.mean + prior.deviation * points)
-        mean = float(weights @ first)
-        spread = float(weights @ np.square(first - mean))
-        rest = float(weights @ (second - np.square(first)))
-        return cls(mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(rest, 1e-18))), prior)
+        return cls(*_clipped(prior), prior)
 
     @property
     def slope(self) -> float:
