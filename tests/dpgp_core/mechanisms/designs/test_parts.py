@@ -118,10 +118,12 @@ def test_records_and_sums_of_a_cell() -> None:
 
 def test_what_clipping_may_hide_of_an_unknown_mean() -> None:
     """.35 of the spread, times the slope by which clipping shrinks deviations: .35 * .6 * .4/.8."""
-    prior: Any = SimpleNamespace(deviation=0.4, before=SimpleNamespace(deviation=0.8))
+    prior: Any = SimpleNamespace(deviation=0.4, before=SimpleNamespace(deviation=0.8, law="amount"))
     design = replace(SPECTRAL, spread=0.6, common=0.3)
     assert beliefs.unseen_by(design, prior) == pytest.approx(0.105)
     assert beliefs.unseen_by(replace(design, common=0.0), prior) == 0.0
+    prior.before.law = "yes-no"
+    assert beliefs.unseen_by(design, prior) == 0.0
 
 
 def test_a_spectral_plan_is_made_of_the_design_and_of_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:
