@@ -283,9 +283,17 @@ def choose(label: str, option: str) -> Callable[[Page], None]:
         unfold(page, page.get_by_role("combobox", name=label, include_hidden=True).first)
         box = page.get_by_role("combobox", name=label).first
         box.scroll_into_view_if_needed()
-        settle(page)  # a list that opens while the page moves is closed again
-        box.click()
-        page.get_by_role("option", name=option).first.click()
+        settle(page)
+        wanted, begun = page.get_by_role("option", name=option).first, time.monotonic()
+        while True:  # a list that opens while an unfolding panel still moves is closed again
+            box.click()
+            try:
+                wanted.click(timeout=STEP * 1000)
+                break
+            except TimeoutError:
+                refuse_if_ended(page)
+                if time.monotonic() - begun > PATIENCE:
+                    raise
         page.keyboard.press("Tab")  # a list of several choices stays open
         settle(page)
 
