@@ -87,11 +87,14 @@ def check_model(reader: FieldReader, sums: Floats, drawn: Floats | None = None) 
     """
     link = reader.basis.rows @ reader.half.T
     if drawn is not None:
-        return compared(reader.nodes.lattice, link, reader.root, sums - reader.offset, drawn)
-    if reader not in _EXPECTED:
-        _EXPECTED[reader] = _statistics(reader.nodes.lattice, link, _white(sums.size))
+        expected = _statistics(reader.nodes.lattice, link, solve_lower(reader.root, drawn).T)
+    elif reader in _EXPECTED:
+        expected = _EXPECTED[reader]
+    else:
+        expected = _statistics(reader.nodes.lattice, link, _white(sums.size))
+        _EXPECTED[reader] = expected
     white = solve_lower(reader.root, sums - reader.offset)
-    return _ranked(_statistics(reader.nodes.lattice, link, white[None]), _EXPECTED[reader])
+    return _ranked(_statistics(reader.nodes.lattice, link, white[None]), expected)
 
 
 # Statistics (REPLICATES, k) of the draws of readers that are still in use: an atlas reads many
@@ -111,16 +114,13 @@ def _ranked(released: Floats, expected: Floats) -> ModelCheck:
     return ModelCheck(float(_chances(ranks)[0]), ABOUT[int(np.argmin(ranks[0]))])
 
 
-def compared(
-    lattice: Lattice, link: Floats, root: Floats, sums: Floats, drawn: Floats | None = None
-) -> ModelCheck:
+def compared(lattice: Lattice, link: Floats, root: Floats, sums: Floats) -> ModelCheck:
     """Compare sums (p,) of mean 0 whose covariance has the lower Cholesky factor `root`.
 
     Their map at the M nodes is `link` (M, p) times the whitened sums.
     """
-    white = _white(sums.size) if drawn is None else solve_lower(root, drawn).T
     released = _statistics(lattice, link, solve_lower(root, sums)[None])
-    return _ranked(released, _statistics(lattice, link, white))
+    return _ranked(released, _statistics(lattice, link, _white(sums.size)))
 
 
 def _statistics(lattice: Lattice, link: Floats, white: Floats) -> Floats:

@@ -65,7 +65,7 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
 
 
 def _told(shown: Shown, *, temper: bool) -> Promise:
-    """What a simulated release promises of its own map; NaN where it tells no chances."""
+    """The promise of a simulated release about its map; NaN if it has no chances."""
     if not shown.told:
         return Promise(math.nan, math.nan, math.nan)
     chance = tempered(shown.chance) if temper else shown.chance

@@ -19,7 +19,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpgp_core.mechanisms.registry import mechanism_of
-from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.choice import expected_of
 from hexcursion.search.judging import judged_utility
@@ -84,10 +83,8 @@ def main() -> None:
     parser.add_argument("--keep", type=float, default=KEPT, help=f"share released, default {KEPT:g}")
     parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
     options = parser.parse_args()
-    try:
-        every = {name: each for name, each in rows(options.folder).items() if options.only in name}
-    except WorkflowError as error:
-        print(error)
+    every = panel.rows_named(options.only, rows, options.folder)
+    if every is None:
         return
     print(f"Seed {panel.SEED}; means of {options.releases} simulated releases.")
     print(f"{'survey':22}      n  way   before  " + "  ".join(f"{name:>6}" for name in FIGURES))

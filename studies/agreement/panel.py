@@ -146,6 +146,17 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
     }
 
 
+def rows_named(
+    part: str, rows_of: Callable[[Path], dict[str, ReleaseSettings]], folder: Path
+) -> dict[str, ReleaseSettings] | None:
+    """The rows whose names have this part; without the real files None, and the reason is printed."""
+    try:
+        return {name: settings for name, settings in rows_of(folder).items() if part in name}
+    except WorkflowError as error:
+        print(error)
+        return None
+
+
 def main() -> None:
     """Print one line a row, then the summaries, for each share that is released."""
     parser = real_files_parser(__doc__)
@@ -156,10 +167,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose names hold this")
     parser.add_argument("--epsilon", type=float, help="replaces the epsilon of every row")
     options = parser.parse_args()
-    try:
-        every = {name: each for name, each in rows(options.folder).items() if options.only in name}
-    except WorkflowError as error:
-        print(error)
+    every = rows_named(options.only, rows, options.folder)
+    if every is None:
         return
     if options.epsilon is not None:
         every = {name: each.with_changes(epsilon=options.epsilon) for name, each in every.items()}

@@ -150,7 +150,7 @@ def _cells(table: Any) -> Iterator[str]:
 
 
 class Part:
-    """A column, a tab or a container; calls of its own and inside of it are folded away where it is."""
+    """A column, a tab or a container, which records the calls made on it and inside it."""
 
     def __init__(self, screen: Screen, folded: bool) -> None:
         self._screen, self._folded = screen, folded
