@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -23,6 +24,7 @@ from dpgp_core.spectral.model_check import (
     chance_above,
     chance_unchanged,
     check_model,
+    compared,
 )
 from dpgp_core.spectral.reading import FieldReader
 from tests.dpgp_core.hexmap import disk
@@ -97,6 +99,19 @@ def reader() -> FieldReader:
     plan = prepared_plan(design(), FACTS)
     known = plan.counts(PublicCounts("known", float(RECORDS), np.full(N, RECORDS / N)), None)
     return plan.reader(known, paths=False)
+
+
+def test_columns_of_one_reader_are_compared_as_each_alone_less_the_mean_of_its_sums() -> None:
+    """The replicates are drawn for the first column; 40 standard deviations of mean are no surprise."""
+    made, random = reader(), np.random.default_rng(3)
+    mean = 40.0 * made.root.diagonal()
+    one = replace(made, offset=mean)
+    for _ in range(2):
+        left = made.root @ random.standard_normal(mean.size)
+        alone = compared(LATTICE, made.basis.rows @ made.half.T, made.root, left)
+        found = check_model(one, mean + left)
+        assert (found.chance, found.about) == (pytest.approx(alone.chance), alone.about)
+        assert found.chance > 0.01
 
 
 def test_a_chance_counts_the_release_itself() -> None:
