@@ -340,7 +340,7 @@ def _runs(numbers: np.ndarray | None) -> bool:
 def _suspects(values: np.ndarray) -> tuple[float, ...]:
     """Return possible codes for a missing value in a sample; 0 is one if hardly a number is near
     it."""
-    return (*((0.0,) if zeros_alone(values) else ()), *suspects(values))
+    return tuple(dict.fromkeys((*((0.0,) if zeros_alone(values) else ()), *suspects(values))))
 
 
 def _findings(shape: Shape, used: tuple[str | None, ...]) -> tuple[Finding, ...]:

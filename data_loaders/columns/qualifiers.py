@@ -344,9 +344,9 @@ class Qualifiers:
             return None
         name = self.columns[at]
         return (
-            f"Column {name!r} names {names.size:,} different things in {_rows(rows)}, one of them "
-            f"in up to {largest:,}: `owner` (--owner {shlex.quote(name)} --records-per-owner 1) "
-            "protects all rows of one together; without it each row is a record of its own."
+            f"Column {name!r} has {names.size:,} different entries in {_rows(rows)}; the most frequent is "
+            f"in {largest:,}: `owner` (--owner {shlex.quote(name)} --records-per-owner 1) protects all rows "
+            "with one entry together; without it each row is protected alone."
         )
 
 

@@ -107,20 +107,36 @@ def ask_place(guess: ColumnGuess, path: str) -> dict[str, Any]:
 
 
 def offer_findings(guess: ColumnGuess, path: str) -> None:
-    """Show what the first rows tell of the other columns; a click fills the field that answers it."""
-    zeros = 0.0 in guess.suspects
+    """Ask what the first rows leave open; a click fills the field that answers a question."""
+    stated = _stated(path)
+    codes = [code for number in guess.suspects if (code := f"{number:g}") not in stated]
+    codes = [] if "none" in stated else codes
     findings = [finding for finding in guess.findings if not _answered(finding, path)]
-    if not findings and not zeros:
+    if not findings and not codes:
         return
-    with st.expander("What other columns may say of the values", expanded=True):
-        if zeros:
-            st.markdown(f"Many numbers in {plain(repr(guess.value))} are 0, and hardly another comes near 0.")
-            _button("0 stands for a missing value", "zeros", path, _take_zeros, path)
+    with st.expander("Questions about this table", expanded=True):
+        for code in codes:
+            st.markdown(f"In {plain(repr(guess.value))} {_odd(code)}.")
+            _button(f"{code} stands for a missing value", f"code_{code}", path, _take_code, code, path)
+        if codes and not stated:
+            _button("Every number is a measurement", "no_code", path, _take_code, "none", path)
         for finding in findings:
             st.markdown(plain(on_screen(finding.sentence)))
             key = finding.column
             label = _CLICKS[finding.setting].format(f"{plain(key)}{' metres' if is_metres(key) else ''}")
             _button(label, f"{finding.setting}_{key}", path, _take, finding, path)
+
+
+def _odd(code: str) -> str:
+    """Say why a number of the first rows may be no measurement."""
+    if code == "0":
+        return "many numbers are 0, and hardly another comes near 0"
+    return f"{code} is far from all other values"
+
+
+def _stated(path: str) -> list[str]:
+    """Return what the field for missing values holds: codes, or `none`."""
+    return str(st.session_state.get(f"sensors_missing_{path}") or "").replace(",", " ").split()
 
 
 def _answered(finding: Finding, path: str) -> bool:
@@ -133,10 +149,8 @@ def _button(label: str, key: str, path: str, act: Callable[..., None], *args: An
     st.button(label, key=f"sensors_finding_{key}_{path}", on_click=act, args=args)
 
 
-def _take_zeros(path: str) -> None:
-    key = f"sensors_missing_{path}"
-    held = str(st.session_state.get(key) or "").split()
-    st.session_state[key] = " ".join(dict.fromkeys((*held, "0")))
+def _take_code(code: str, path: str) -> None:
+    st.session_state[f"sensors_missing_{path}"] = " ".join((*_stated(path), code))
 
 
 def _take(finding: Finding, path: str) -> None:

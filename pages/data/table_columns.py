@@ -213,7 +213,7 @@ def ask_written(guess: ColumnGuess | None, path: str) -> None:
 
 def asks(guess: ColumnGuess, path: str) -> bool:
     """Whether a seldom needed field has a question of this table to be answered."""
-    unclear = guess.decimal is None or bool(guess.suspects) or guess.beyond
+    unclear = guess.decimal is None or guess.beyond
     return unclear or guess.header_row > 1 or MADE_BY_TRACE in guess.columns
 
 
@@ -241,7 +241,7 @@ def _field_words(name: re.Match[str]) -> str:
 def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
     """Settings that say how the values are written: only a person's answers, never proposals."""
     columns, state = list(guess.columns), st.session_state
-    asked = guess.decimal is None or bool(guess.suspects) or guess.beyond
+    asked = guess.decimal is None or guess.beyond
     with st.expander("Decimal mark, missing values and limits", expanded=asked):
         left, right = st.columns(2)
         decimal = left.selectbox(
@@ -255,13 +255,6 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             help="-999, -9999, -99999, -999999, -32768 and numbers beyond 1e30 are missing values anyway.",
             **kept("missing", path),
         )
-        if guess.suspects:
-            listed = ", ".join(f"{number:g}" for number in guess.suspects)
-            lie = "lies" if len(guess.suspects) == 1 else "lie"
-            st.caption(
-                f":material/help: In the first rows {plain(listed)} {lie} far from all other values. Name "
-                "above what stands for a missing value, or write none if every number is a measurement."
-            )
         state.setdefault(f"sensors_censored_{path}", "limit")
         censored = left.selectbox(
             FIELDS["censored"], list(_RULES), format_func=_RULES.__getitem__,

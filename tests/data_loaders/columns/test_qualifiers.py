@@ -141,7 +141,7 @@ def test_identifiers_that_repeat_are_offered_as_owner() -> None:
     _, report = load(sales)
     said = [note for note in report.notes if "`owner`" in note]
     assert len(said) == 1
-    assert "'id_mutation' names 3 different things in 5 rows, one of them in up to 3:" in said[0]
+    assert "'id_mutation' has 3 different entries in 5 rows; the most frequent is in 3:" in said[0]
     assert "--owner id_mutation --records-per-owner 1" in said[0]
     assert not any("`owner`" in note for note in load(sales, sensor="id_mutation")[1].notes)
     assert not any("`owner`" in note for note in load(table("id", "a", "b", "c"))[1].notes)

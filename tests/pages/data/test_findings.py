@@ -61,3 +61,33 @@ def test_owners_are_asked_about_once(screen: Recorded, table: str) -> None:
     own_table.ask_sensors(Workspace())
     assert OWNER in screen.said("button")
     assert [text for text in screen.said("caption") if ":material/help:" in text] == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "shown"),
+    [
+        ("", ["0", "9999", "Every"]),
+        ("0", ["9999"]),
+        ("9999,  0", []),
+        ("none", []),
+    ],
+)
+def test_odd_numbers_are_asked_about_until_the_field_answers(
+    screen: Recorded, tmp_path: Path, stated: str, shown: list[str]
+) -> None:
+    values = [*["0"] * 12, *["9999"] * 3, *(f"{20 + k / 7:.3f}" for k in range(40))]
+    rows = [f"13.{k:03d},52.{k:03d},{value}" for k, value in enumerate(values)]
+    path = tmp_path / "lead.csv"
+    path.write_text("\n".join(["lon,lat,lead", *rows]) + "\n", encoding="utf-8")
+    screen.session_state[f"sensors_missing_{path}"] = stated
+    findings.offer_findings(propose_columns(str(path), None), str(path))
+    assert [label.split()[0] for label in screen.said("button")] == shown
+
+
+@pytest.mark.parametrize(("held", "code", "after"), [("", "0", "0"), ("0", "9999", "0 9999"), ("", "none", "none")])
+def test_a_click_writes_the_answer_into_the_field(
+    screen: Recorded, held: str, code: str, after: str
+) -> None:
+    screen.session_state["sensors_missing_town.csv"] = held
+    findings._take_code(code, "town.csv")
+    assert screen.session_state["sensors_missing_town.csv"] == after

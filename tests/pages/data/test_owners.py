@@ -28,7 +28,7 @@ def of(app: AppTest, start: str, kind: str = "selectbox") -> object:
 
 def test_the_question_about_owners_is_asked_and_answered(open_app: OpenApp) -> None:
     app = with_table(open_app)
-    asked = "Column 'station' names 3 different things in 12 rows, one of them in up to 4"
+    asked = "Column 'station' has 3 different entries in 12 rows; the most frequent is in 4"
     assert texts(app).count(asked) == 1
     assert "Does column" not in texts(app)
     of(app, "sensors_owner_").set_value("station").run()  # type: ignore[attr-defined]

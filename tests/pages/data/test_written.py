@@ -81,7 +81,7 @@ def test_codes_marks_and_limits_are_asked_about_and_never_taken_for_granted(
     values = [*["9999"] * 10, "<0.5", "ND", *(f"{20 + k / 2}" for k in range(12))]
     text = "lon,lat,no2\n" + "".join(f"{10 + k / 100},50.02,{value}\n" for k, value in enumerate(values))
     app = with_table(open_app, data=text.encode())
-    assert "9999 lies far from all other values" in "".join(each.value for each in app.caption)
+    assert "9999 is far from all other values" in "".join(each.value for each in app.markdown)
     of(app, "sensors_unit_", "text_input").set_value("ug/m3").run()  # type: ignore[attr-defined]
     press(app, "Read the data")
     assert "“Detection limit of readings such as ND”" in app.error[0].value
