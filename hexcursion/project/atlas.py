@@ -22,6 +22,7 @@ from hexcursion.project.load import (
     unit_as_read,
     with_reference,
 )
+from hexcursion.project.logarithms import refuse_without_logarithm, with_logarithm
 from hexcursion.project.model import HeldTable, Loaded, Project, answers_of, refuse_long_words
 from hexcursion.project.records import PlacedObservations, located
 from hexcursion.project.simulated import stand_in
@@ -87,6 +88,8 @@ def load_atlas(
     for name, layer, column in zip(settings.names, settings.layers, value.T, strict=True):
         refuse_numbering(name, column)
         _answer(name, layer, column)
+        if layer.uses_log and layer.values == "amount":
+            refuse_without_logarithm(column[inside], layer.data.measured_zeros, f"The column {name!r}")
         refuse_idle(name, column[inside])
     if not settings.choices.gaps:
         _refuse_gaps(settings, value[inside])
@@ -185,7 +188,7 @@ def _report(
 def _idle_of(settings: AtlasSettings, note: str) -> bool:
     """Whether a note of one column says nothing of all: rows that are equal in it are counted in all columns,
     and none of these names an owner."""
-    named = any(note.startswith(f"Column {name!r} names ") for name in settings.names)
+    named = any(note.startswith(f"Column {name!r} has ") for name in settings.names)
     return named or note.endswith("is a record, as was said.")
 
 
@@ -201,7 +204,7 @@ def _without_telling(
             if layer.yes_above is None:
                 value[~np.isin(value[:, column], (0.0, 1.0)), column] = np.nan
         elif layer.uses_log:
-            value[~(value[:, column] > 0.0), column] = np.nan
+            value[~with_logarithm(value[:, column], layer.data.measured_zeros), column] = np.nan
     missing = np.isnan(value)
     kept = ~(missing.all(axis=1) if settings.choices.gaps else missing.any(axis=1))
     if not kept.any():

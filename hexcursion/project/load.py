@@ -22,6 +22,7 @@ from geo.context.own_layers import OwnLayer, own_layer
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.area import build_domain, document_of, layer_name, load_layers, refuse_private_layers
 from hexcursion.project.copies import refuse_overlap
+from hexcursion.project.logarithms import with_logarithms, with_lowest
 from hexcursion.project.model import HeldTable, Loaded, Project, answers_of, refuse_long_words
 from hexcursion.project.public_numbers import (
     BaselineField,
@@ -204,8 +205,8 @@ def load_project(
         origin = "" if held is None else held.origin
         compared = with_reference(settings, settings.reference, held, domain, lattice, private)
     private, response = compared.private, compared.response
-    if settings.records_about is not None and response.transform == "log":
-        private = _with_logarithms(private)
+    if response.transform == "log":
+        private = with_logarithms(settings, private)
     report(1.0, "Loaded")
     return Project(
         settings,
@@ -331,6 +332,8 @@ def with_reference(
     reference = place(observations, domain)
     if answers is not None:
         reference = _answered(reference, answers, "Reference")
+    elif settings.uses_log:
+        reference = with_lowest(reference, source)
     kind: ReferenceKind = "public reference data" if settings.reference_public else "reference data"
     relative = relative_field(settings, domain, lattice, reference)
     if relative is not None:
@@ -342,20 +345,6 @@ def with_reference(
         response = change_response(settings, relative.clip)
         reference, kind = stand_in(settings, lattice, response, private), "simulated"
     return Compared(private, response, relative, reference, kind, observations.attribution)
-
-
-def _with_logarithms(private: Loaded) -> Loaded:
-    """Drop values without a logarithm, since an error would reveal one if n is hidden."""
-    fits = private.placed.value > 0.0
-    if fits.all():
-        return private
-    if not fits.any():
-        raise WorkflowError("No value in the area has a logarithm: take `transform` identity.")
-    positive = replace(private.placed.part(fits), read=private.placed.read, outside=private.placed.outside)
-    lost, report = int((~fits).sum()), private.report
-    dropped = (*report.dropped, ("only values above 0 have logarithms", lost))
-    report = replace(report, kept=report.kept - lost, dropped=dropped)
-    return replace(private, placed=positive, report=report)
 
 
 def _answered(placed: PlacedObservations, answers: Answers, whose: str) -> PlacedObservations:

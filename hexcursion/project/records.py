@@ -204,7 +204,7 @@ def responses_of(
     value, index = placed.value, placed.index
     if unit == "cell":
         index, value = cell_medians(placed)
-    raw = response.forward(value if own is None else own.cut(value))
+    raw = response.of_records(value if own is None else own.cut(value))
     if prior_mean is not None and response.transform != "probit":
         raw = raw - prior_mean[index]
     return index, np.clip(raw, -1.0, 1.0)

@@ -89,21 +89,32 @@ class ResponseScale:
             value = np.clip(ndtri(np.clip(value / 100.0, 0.0, 1.0)), -FARTHEST, FARTHEST)
         return np.asarray((value - self.centre) / self.clip)
 
-    def response(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Return values of any shape as responses clipped to [-1, 1]; raise as `forward`."""
-        return np.clip(self.forward(value), -1.0, 1.0)
+    def of_records(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values of records, of any shape, as unclipped responses; raise as `forward`.
+
+        Under the log transform a 0 is -inf, below every other value, so the clip bound limits it.
+        """
+        if self.transform != "log":
+            return self.forward(value)
+        zero = np.equal(value, 0.0)
+        return np.where(zero, -np.inf, self.forward(np.where(zero, 1.0, value)))
+
+    def response(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values of records, of any shape, as responses clipped to [-1, 1]; raise as
+        `of_records`."""
+        return np.clip(self.of_records(value), -1.0, 1.0)
 
     def cut(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values of any shape, limited to the clip bound around the centre; answers
         unchanged.
 
         The map without privacy limits records in this way; a release from a public map does the
-        same before it limits residuals. Raise as `forward`: a price of -5 is a slip and not a low
-        price.
+        same before it limits residuals. Raise as `of_records`: a price of -5 is a slip and not a
+        low price.
         """
         if self.transform == "probit":
             return value
-        self.forward(value)
+        self.of_records(value)
         low, high = self.value(np.array([-1.0, 1.0]))
         return np.clip(value, low, high)
 

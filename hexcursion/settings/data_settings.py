@@ -195,6 +195,11 @@ class SourceSettings(Checked, Wanted):
             )
 
     @property
+    def measured_zeros(self) -> bool:
+        """Whether every number is a measurement, 0 too."""
+        return not missing_of(self.missing).numbers
+
+    @property
     def rules_in_words(self) -> tuple[str, ...]:
         """Sentences for the statement about the stated rule for readings beyond a limit."""
         limits = (self.detection_limit, self.condition, self.limit_column)

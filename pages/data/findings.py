@@ -116,7 +116,7 @@ def offer_findings(guess: ColumnGuess, path: str) -> None:
         return
     with st.expander("Questions about this table", expanded=True):
         for code in codes:
-            st.markdown(f"In {plain(repr(guess.value))} {_odd(code)}.")
+            st.markdown(plain(f"In {guess.value!r} {_odd(code)}."))
             _button(f"{code} stands for a missing value", f"code_{code}", path, _take_code, code, path)
         if codes and not stated:
             _button("Every number is a measurement", "no_code", path, _take_code, "none", path)

@@ -129,7 +129,7 @@ BAD: dict[str, tuple[Callable[[pandas.DataFrame], pandas.DataFrame], dict[str, A
         "several columns named 'o3'",
     ),
     "no such column": (lambda frame: frame.drop(columns="o3"), {}, "no column named 'o3'"),
-    "below 0": (lambda frame: frame.assign(pm=-frame["pm"]), {}, "'pm': logarithms need values above 0"),
+    "below 0": (lambda frame: frame.assign(pm=-frame["pm"]), {}, "'pm': values below 0 have no logarithm"),
 }
 
 

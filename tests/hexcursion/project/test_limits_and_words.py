@@ -78,9 +78,16 @@ def test_scales_lead_to_responses_and_back() -> None:
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
 def test_values_without_a_logarithm_are_refused(bad: float) -> None:
-    for use in (LOG.forward, LOG.cut):
+    for use in (LOG.forward, LOG.cut, LOG.response)[: 1 if bad == 0.0 else 3]:
         with pytest.raises(InvalidValue, match="logarithms need values above 0"):
             use(np.array([1.0, bad]))
+
+
+def test_a_record_of_zero_is_lower_than_all_others() -> None:
+    lowest = float(LOG.value(-1.0))
+    assert LOG.of_records(np.array([0.0, np.exp(2.25)])).tolist() == pytest.approx([-np.inf, 0.5])
+    assert LOG.response(np.array([0.0, 1e9])).tolist() == [-1.0, 1.0]
+    assert LOG.cut(np.array([0.0, 1e-9])).tolist() == [lowest, lowest]
 
 
 @pytest.mark.parametrize(

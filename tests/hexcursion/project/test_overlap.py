@@ -189,3 +189,22 @@ def test_two_real_years_of_sales_and_of_stations_pass(shared_data: Path) -> None
         for year in (2022, 2023)
     ]
     assert refuse_overlap(air[1], air[0]) is None
+
+
+def sales(values: list[int]) -> Observations:
+    value = np.array(values, dtype=np.float64)
+    return Observations(10 * value, 20 * value, "EPSG:27700", value, "GBP", "sale", "made")
+
+
+PRIVATE = sales(list(range(100, 110)))
+
+
+@pytest.mark.parametrize("shared", [0, 1, 2])
+def test_up_to_two_in_ten_sales_may_stand_in_the_reference(shared: int) -> None:
+    refuse_overlap(PRIVATE, sales([*range(100, 100 + shared), *range(500, 540)]))
+
+
+@pytest.mark.parametrize("shared", [3, 5, 8, 9, 10])
+def test_three_in_ten_are_refused(shared: int) -> None:
+    with pytest.raises(WorkflowError, match="hold the private records themselves"):
+        refuse_overlap(PRIVATE, sales([*range(100, 100 + shared), *range(500, 540)]))

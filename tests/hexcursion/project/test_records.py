@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from data_loaders import Observations
 from data_loaders.files import spool
 from dpgp_core.errors import InvalidValue
-from geo import Domain, domain_from_bbox
+from geo import Domain, domain_from_bbox, domain_from_cells, geometry_dict
 from hexcursion.errors import WorkflowError
 from hexcursion.project import records, simulated
 from hexcursion.project.load import build_domain, build_lattice, choose_response, load_project
@@ -305,3 +305,15 @@ def test_nine_worlds_are_followed_by_their_mirror_images(town: Town) -> None:
     full = replace(settings, quick=False)
     asked = [(full, True), (full, False), (settings, True)]
     assert [simulated.simulated_worlds(*each) for each in asked] == [18, 9, 3]
+
+
+def test_a_domain_is_padded_by_four_rings() -> None:
+    """One hexagon and four rings around it are 1 + 6 + 12 + 18 + 24 = 61 cells."""
+    box = domain_from_bbox(10.0, 50.0, 10.12, 50.08, 7)
+    one = domain_from_cells(box.cells[:1], geometry_dict(box.region))
+    lattice = build_lattice(one)
+    assert lattice.size == 1
+    assert lattice.centres.shape == (61, 2)
+    assert lattice.inside.tolist() == [0]
+    steps = np.linalg.norm(lattice.centres - lattice.domain_centres, axis=1).max() / lattice.spacing
+    assert 3.5 < steps < 4.5
