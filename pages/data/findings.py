@@ -9,7 +9,8 @@ import streamlit as st
 
 from data_loaders import ColumnGuess, Finding, Recognised
 from data_loaders.wanted import is_metres
-from pages.data.table_columns import NO_VALUE, at, kept, on_screen
+from pages.data.table_columns import NO_VALUE, at, kept
+from pages.shared.fields import on_screen
 from pages.shared.plain_text import plain
 
 _CLICKS = {

@@ -18,6 +18,7 @@ from pages.data.findings import ask_place, offer_agency, offer_findings
 from pages.data.row_filters import Rows
 from pages.data.sources import EARLIER, Sources, Where, ask_file, ask_public, ask_where
 from pages.data.table_columns import KEEP, at, kept
+from pages.shared.fields import on_screen
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session.previews import propose_columns
@@ -251,7 +252,7 @@ def _sources(
             choices["reference"] = source(file, reference["where"], reference["layer"])
             choices["reference_public"] = reference["public"]
     except WorkflowError as error:  # of typed text, such as a missing value that is no number
-        st.error(plain(table_columns.on_screen(str(error))), icon=":material/error:")
+        st.error(plain(on_screen(str(error))), icon=":material/error:")
         return None
     if counted:
         choices |= {"values": "count", "record_word": table["word"]}

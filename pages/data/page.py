@@ -19,9 +19,9 @@ from hexcursion.settings.model import ReleaseSettings
 from pages.data import columns, public_files
 from pages.data.own_table import ask_sensors
 from pages.data.sources import EARLIER, Sources, ask_sales, refill
-from pages.data.table_columns import on_screen
 from pages.shared import maps, panels
 from pages.shared.charts import alt
+from pages.shared.fields import on_screen
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import streamlit as st
@@ -14,13 +13,12 @@ from data_loaders.files.blocks import DELIMITERS
 from data_loaders.files.codings import ENCODINGS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
+from pages.shared.fields import FIELDS, on_screen
 from pages.shared.plain_text import plain
 from pages.shared.session.previews import propose_columns
 
 KEEP: Any = {"persist_state": "session"}
-DATES = "Dates such as 3/4/2018"
 ORDERS = {"have the day first": True, "have the month first": False}
-EQUAL = "Rows that are equal in everything"
 EQUALS = {"once": "count once: a record is listed again", "each": "are records of their own"}
 MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it writes
 NO_VALUE = "\0none"
@@ -95,11 +93,12 @@ def further(columns: list[str], identifier: str | None, time: str | None, path: 
             "Date or time", columns, index=at(columns, time), placeholder="none", **kept("time", path)
         )
         order: str | None = st.selectbox(
-            DATES, list(ORDERS), index=None, placeholder="found; the day first where the dates leave it open",
+            FIELDS["day_first"], list(ORDERS), index=None,
+            placeholder="found; the day first where the dates leave it open",
             **kept("day_first", path),
         )  # fmt: skip
         equal = st.selectbox(
-            EQUAL, list(EQUALS), index=None, format_func=EQUALS.__getitem__,
+            FIELDS["equal_rows"], list(EQUALS), index=None, format_func=EQUALS.__getitem__,
             placeholder="count once; asked for where values are 1 and 0, or none", **kept("equal_rows", path),
         )  # fmt: skip
     first = None if order is None else ORDERS[order]
@@ -129,21 +128,6 @@ def place_noise(columns: list[str], path: str) -> str | None:
 
 
 _MARKS = {".": "point", ",": "comma"}
-FIELDS = {
-    "header_row": "Row with the names of the columns", "encoding": "Coding of its letters",
-    "delimiter": "Between its columns", "quoting": "Quoted cells",
-    "sides": "Columns of the letters E and W, N and S",
-    "behind": "Letters that may stand behind a number", "decimal": "Decimal mark",
-    "missing": "Numbers that stand for a missing value", "censored": "Readings such as <0.5 and > 200",
-    "detection_limit": "Detection limit of readings such as ND",
-    "condition": "Column that says which readings are below or above a limit",
-    "limit_column": "Column with the limit of readings that name none", "day_first": DATES,
-    "equal_rows": EQUAL, "where": "Keep only rows where",
-    "unit_column": "Column with the unit of each row", "owner": "Sensor or person of a row",
-    "place_sd": "Standard deviation of a row's place", "value_unit": "Its unit", "value": "Measured value",
-}  # fmt: skip
-"""What the fields of this screen are called, by the settings that they ask for."""
-
 _WRITTEN = ("encoding", "delimiter", "quoting")
 _QUOTES = {"line": "close on their line", "lines": "may hold line breaks"}
 _RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": "are dropped"}
@@ -227,15 +211,6 @@ def _how_written(guess: ColumnGuess | None) -> str:
         return f"How the file is written: {row}"
     coding = "UTF-8 and Windows-1252" if made.mixed else made.encoding.upper()
     return f"How the file is written: {coding}, {DELIMITER_WORDS[made.delimiter]} between columns, {row}"
-
-
-def on_screen(sentence: str) -> str:
-    """A sentence with the names of this screen's fields in place of those of settings and options."""
-    return re.sub(r"`(\w+)`(?: \(--(?:[^()]|\([^()]*\))+\))?", _field_words, sentence)
-
-
-def _field_words(name: re.Match[str]) -> str:
-    return f"“{FIELDS[name[1]]}”" if name[1] in FIELDS else name[0]
 
 
 def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from hexcursion.words import design_words
 from pages.privacy import design_panels, frontier, path_panels, pilot_panel, question
 from pages.privacy.designs import cutoff_rows, family, report_rows, search_job
 from pages.privacy.trials import achieved_words
+from pages.shared.fields import on_screen
 from pages.shared.glossary import TERMS, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
@@ -147,7 +148,7 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
     try:
         project, tuned = job.result()
     except (WorkflowError, ValueError) as error:
-        st.error(plain(error), icon=":material/error:")
+        st.error(plain(on_screen(str(error))), icon=":material/error:")
         return
     work.found = Found(project, tuned, tuned.choice)
     wanted = side_jobs.planning(work).wanted

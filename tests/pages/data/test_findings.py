@@ -84,10 +84,10 @@ def test_odd_numbers_are_asked_about_until_the_field_answers(
     assert [label.split()[0] for label in screen.said("button")] == shown
 
 
-@pytest.mark.parametrize(("held", "code", "after"), [("", "0", "0"), ("0", "9999", "0 9999"), ("", "none", "none")])
-def test_a_click_writes_the_answer_into_the_field(
-    screen: Recorded, held: str, code: str, after: str
-) -> None:
+@pytest.mark.parametrize(
+    ("held", "code", "after"), [("", "0", "0"), ("0", "9999", "0 9999"), ("", "none", "none")]
+)
+def test_a_click_writes_the_answer_into_the_field(screen: Recorded, held: str, code: str, after: str) -> None:
     screen.session_state["sensors_missing_town.csv"] = held
     findings._take_code(code, "town.csv")
     assert screen.session_state["sensors_missing_town.csv"] == after

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from pages.data.table_columns import on_screen
+from pages.shared.fields import on_screen
 from tests.data_loaders.workbooks import workbook
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
