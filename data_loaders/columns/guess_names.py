@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -16,16 +17,26 @@ from data_loaders.columns.units import split_unit
 from data_loaders.observations import OwnerWord
 
 LONGEST_NAME = 120  # characters of a column's name that are searched for meaning
+# Names in English, German, French, Spanish, Italian, Dutch and Portuguese, without accents.
+_PERSONS = """
+    person participant respondent patient subject user household individual owner customer client observer
+    recordedby teilnehmer haushalt kunde personne menage utilisateur persona participante paciente hogar
+    cliente usuario paziente utente persoon deelnemer huishouden klant pessoa"""
+_SENSORS = """
+    sensor station site device logger monitor probe instrument node location place well borehole messstelle
+    messpunkt messstation standort brunnen capteur puits forage estacion sitio pozo stazione sito pozzo
+    meetpunt meetstation locatie estacao poco"""
+_TIMES = """
+    time date datetime timestamp when day sampled measured year datum zeit zeitpunkt zeitstempel jahr jour
+    heure annee fecha hora ano data ora giorno anno tijd tijdstip jaar"""
 _OWNERS: dict[OwnerWord, tuple[str, ...]] = {
-    "person": ("person", "participant", "respondent", "patient", "subject", "user", "household", "individual",
-               "owner", "customer", "client", "observer", "recordedby"),
-    "sensor": ("sensor", "station", "site", "device", "logger", "monitor", "probe", "instrument", "node",
-               "location", "place", "well", "borehole"),
-}  # fmt: skip
+    "person": tuple(_PERSONS.split()),
+    "sensor": tuple(_SENSORS.split()),
+}
 _NAMING = ("", "id", "code", "name", "number", "no", "nr", "key", "uuid", "ref")
 _RECORD = ("id", "uuid", "guid", "fid", "objectid", "key", "index")
 _RECORD_OF = ("record", "reading", "sample", "measurement", "observation", "row", "transaction", "unique")
-_TIME = ("time", "date", "datetime", "timestamp", "when", "day", "sampled", "measured", "year")
+_TIME = frozenset(_TIMES.split())
 
 
 def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None, OwnerWord | None]:
@@ -45,7 +56,7 @@ def names_owner(name: str) -> bool:
 
 def owner_word_of(column: str) -> OwnerWord:
     """Return "person" if the name of a column of owners means persons, otherwise "sensor"."""
-    words = re.findall(r"[a-z]+", column[:LONGEST_NAME].lower())
+    words = re.findall(r"[a-z]+", _without_accents(column))
     people = any(word.rstrip("s") in _OWNERS["person"] for word in words) or _bare(column) in _spelled(
         "person"
     )
@@ -83,8 +94,8 @@ def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
     """Guess the column of times, outside `used`: its name is date, timestamp or similar, and at
     least 4 in 5 of its sampled entries are readable."""
     for position, name in enumerate(shape.called):
-        words = re.split(r"[^a-z]+", name[:LONGEST_NAME].lower())
-        if name in used or not set(words) & set(_TIME):
+        words = re.split(r"[^a-z]+", _without_accents(name))
+        if name in used or _TIME.isdisjoint(words):
             continue
         read = read_times(pa.array(shape.column(position), pa.string()))
         if np.mean(np.isnat(read.as_day_first) & np.isnat(read.as_month_first)) <= 0.2:
@@ -97,7 +108,13 @@ def _spelled(word: OwnerWord) -> set[str]:
 
 
 def _bare(name: str) -> str:
-    return re.sub(r"[^a-z]", "", name[:LONGEST_NAME].lower())
+    return re.sub(r"[^a-z]", "", _without_accents(name))
+
+
+def _without_accents(name: str) -> str:
+    """Return the start of a name in small letters, é as e."""
+    letters = unicodedata.normalize("NFD", name[:LONGEST_NAME].lower())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def whole_places(shape: Shape, reasons: list[str]) -> str | None:

@@ -307,3 +307,28 @@ def test_dates_that_leave_their_order_open_are_guessed_as_times_and_asked_about_
         f"13.{at},52.5,{at}.5,{'3/14' if at == 5 else f'{1 + at % 12}/{1 + at % 9}'}/2023" for at in range(24)
     ]
     assert guess_columns("\n".join(["lon,lat,value,when", *rows]).encode()).time == "when"
+
+
+@pytest.mark.parametrize(
+    ("owner", "word", "time"),
+    [
+        ("station", "sensor", "sampled"),
+        ("Messstelle", "sensor", "Datum"),
+        ("Estación", "sensor", "fecha"),
+        ("Ménage no", "person", "Année"),
+        ("Paciente_ID", "person", "año"),
+        ("meetpunt", "sensor", "Tijdstip"),
+        ("pozzo", "sensor", "Data prelievo"),
+    ],
+)
+def test_owners_and_times_are_named_in_several_languages(owner: str, word: str, time: str) -> None:
+    rows = [f"13.{at:02d},52.5,{at}.5,S{at % 4},2023-01-{1 + at:02d}" for at in range(24)]
+    guess = guess_columns("\n".join([f"lon,lat,value,{owner},{time}", *rows]).encode())
+    assert (guess.owner, guess.owner_word, guess.time) == (owner, word, time)
+
+
+@pytest.mark.parametrize("name", ["tag", "diameter", "update", "Putin"])
+def test_other_words_name_neither_owner_nor_time(name: str) -> None:
+    rows = [f"13.{at:02d},52.5,{at}.5,2023-01-{1 + at:02d}" for at in range(24)]
+    guess = guess_columns("\n".join([f"lon,lat,value,{name}", *rows]).encode())
+    assert (guess.owner, guess.time) == (None, None)
