@@ -10,7 +10,7 @@ from dpgp_core.noise import random_name
 from dpgp_core.numbers import upper
 from hexcursion import words
 from hexcursion.bundle.statement.promise import promise_words
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import HexcursionError, WorkflowError
 from hexcursion.estimates.forecasts import expected_release
 from hexcursion.ledger import RequestTaken
 from hexcursion.ledger.errors import Unreleased
@@ -43,7 +43,7 @@ def show(work: Workspace, found: Found) -> None:
         checks.what_helps(work, found)
     try:
         planned = plan(found)
-    except WorkflowError as error:
+    except HexcursionError as error:
         st.error(plain(error), icon=":material/error:")
         return
     budget = budget_state(planned)

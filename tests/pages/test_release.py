@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpgp_core.accounting.composition import Cost
+from dpgp_core.errors import InvalidValue
 from geo import to_lonlat
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.published.bundle_store import stored_bundles
@@ -238,6 +239,18 @@ def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_
     assert looked.disabled
     assert work_of(app).settings().looked
     assert "NOT ACCOUNTED" in texts(app)
+
+
+def test_a_plan_that_the_mathematics_refuse_is_one_sentence(
+    open_app: OpenApp, jobs_at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(found: Found) -> None:
+        raise InvalidValue("no response is finite.")
+
+    app = at_release(open_app)
+    monkeypatch.setattr(release_panel, "plan", refuse)
+    app.run()
+    assert errors(app) == ["no response is finite."]
 
 
 def test_a_title_that_is_too_long_is_one_sentence_and_nothing_is_asked(
