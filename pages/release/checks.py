@@ -180,7 +180,7 @@ def accepts(
 def what_helps(work: Workspace, found: Found) -> None:
     """The same remedies for a map that is expected to show little but is not stopped, tried when asked."""
     if weak(found.choice.expected) and _searched(found):
-        with st.expander("Little can be told of this map beforehand: what helps", icon=":material/healing:"):
+        with st.expander("What would help this map", icon=":material/healing:"):
             _offer(work, found, at_once=False)
 
 
