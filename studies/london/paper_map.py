@@ -73,7 +73,8 @@ def _read(table: StudyTable) -> PaperMap:
     order = np.array([place[cell] for cell in domain.cells])
 
     def inside(name: str) -> Bools:
-        return np.array([table.column(name)[row] == 1 for row in order], dtype=np.bool_)
+        members = table.column(name)
+        return np.array([members[row] == 1 for row in order], dtype=np.bool_)
 
     return PaperMap(
         table.name,
