@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from data_loaders import DataError, load_postcodes, load_sales, profile_of
 from tests.data_loaders.files.test_formats import merged
 from tests.data_loaders.material import POSTCODES, load_sensors, sale
-from tests.data_loaders.test_row_law import ROWS, Records, law, records
+from tests.data_loaders.test_row_law import ROWS, Records, everyday, law, records
 from tests.data_loaders.workbooks import geojson, workbook
 
 TOWN = load_postcodes(POSTCODES)[0]
@@ -121,21 +122,22 @@ def test_a_profile_that_one_feature_names() -> None:
         profile_of(in_collection([*rows, {**rows[0], "price_paid": 7}]))
 
 
-@pytest.mark.parametrize("stated", [{}, {"decimal": "."}, {"decimal": ","}])
-@pytest.mark.parametrize(
-    ("row", "later"),
-    [
-        ("530123;181000;1", "530123.5;181000.5;1"),
-        ("530123;181000;1", "530123,5;181000,5;1"),
-        ("530123;181000;1", "530,123;181,000;1"),
-        ("530123;181000;1", "530.123;181.000;1"),
-        ("530123.5;181000.5;1", "530.123;181.000;1"),
-        ("530123,5;181000,5;1", "530.123;181.000;1"),
-        ("530,123;181,000;1", "530,123;181,000;1"),
-    ],
-)
-@pytest.mark.parametrize("odd", ["530123,5;181000,5;7", "530123.5;181000.5;7", "530,123;181,000;7", "?;?;7"])
-def test_marks_of_projected_coordinates(row: str, later: str, odd: str, stated: dict[str, str]) -> None:
+MARKED = [
+    ("530123;181000;1", "530123.5;181000.5;1"),
+    ("530123;181000;1", "530123,5;181000,5;1"),
+    ("530123;181000;1", "530,123;181,000;1"),
+    ("530123;181000;1", "530.123;181.000;1"),
+    ("530123.5;181000.5;1", "530.123;181.000;1"),
+    ("530123,5;181000,5;1", "530.123;181.000;1"),
+    ("530,123;181,000;1", "530,123;181,000;1"),
+]
+STATED: list[dict[str, str]] = [{}, {"decimal": "."}, {"decimal": ","}]
+ODD_MARKS = ["530123,5;181000,5;7", "530123.5;181000.5;7", "530,123;181,000;7", "?;?;7"]
+
+
+@pytest.mark.parametrize(("rows", "stated", "odd"), everyday(product(MARKED, STATED, ODD_MARKS)))
+def test_marks_of_projected_coordinates(rows: tuple[str, str], stated: dict[str, str], odd: str) -> None:
+    row, later = rows
     base = [f"{row}{k:04d}" for k in range(1000)] + [f"{later}{k:04d}" for k in range(1000, 1040)]
     said: dict[str, Any] = {"crs": "EPSG:27700", **stated}
 
@@ -146,8 +148,9 @@ def test_marks_of_projected_coordinates(row: str, later: str, odd: str, stated: 
         with pytest.raises(DataError, match="state the decimal mark"):
             read(base)
         return
-    assert sum(read(base).values()) == 1040
-    law(base, odd, read)
+    before = read(base)
+    assert sum(before.values()) == 1040
+    law(base, odd, read, before)
 
 
 @pytest.mark.parametrize("place", ["51.5", "51,5"])
