@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from data_loaders.demo_data import write_demo
 from hexcursion.door import pipeline
@@ -33,6 +33,17 @@ from tests.patience import HANG
 
 # Streamlit looks through all installed packages for each app under test, an eighth of a second: once will do.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# And it asks a thousand times a second whether a script has ended; its thread can be waited for.
+LOOK = local_script_runner.require_widgets_deltas
+
+
+def _wait(runner: local_script_runner.LocalScriptRunner, timeout: float = HANG) -> None:
+    assert runner._script_thread is not None
+    runner._script_thread.join(timeout)
+    LOOK(runner, 0.1)
+
+
+local_script_runner.require_widgets_deltas = _wait
 
 OpenApp = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
