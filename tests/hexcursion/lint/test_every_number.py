@@ -29,6 +29,7 @@ from hexcursion.bundle.page.papers import readme_text
 from hexcursion.bundle.published.bundle_store import page_of
 from hexcursion.bundle.published.site import write_site
 from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.statement import guarantee
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.build import following as evaluated
 from hexcursion.bundle.statement.designs import design_from, values_of
@@ -42,6 +43,7 @@ from hexcursion.settings.names import TuningKind
 from tests.hexcursion.atlas.village import PLAN, village
 from tests.hexcursion.releasing.leaving import rows_of, written
 from tests.hexcursion.releasing.test_taint import EVERY_DAY, ROWS, SERVED, Case, owned
+from tests.remembered import once
 
 Statement = dict[str, Any]
 Place = tuple[str | int, ...]
@@ -199,6 +201,14 @@ def name_of(statement: Statement, place: Place) -> str:
     if place[0] in ("evaluation", "expected", "design"):
         return f"{place[0]}.*"
     return ".".join("*" if isinstance(key, int) else key for key in place)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _priced_once() -> Iterator[None]:
+    """Few changes touch the price, and that of groups is a third of a reader's work."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guarantee, "group_epsilon", once(group_epsilon, 200))
+        yield
 
 
 @pytest.fixture(scope="module")
