@@ -18,6 +18,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.remembered import once
+
 if TYPE_CHECKING:  # whoever only hands out the tests starts its workers a second and a half earlier
     from playwright.sync_api import Browser
 
@@ -51,6 +53,8 @@ settings.register_profile(
 settings.load_profile("everyday")
 
 ROOT = Path(__file__).resolve().parent
+DOMAINS, PICTURES = 12, 500  # kept at a time: up to some ten megabytes, and some hundred kilobytes each
+COARSE = 20  # dots an inch
 
 
 class TogetherInAFile(LoadScopeScheduling):
@@ -146,6 +150,24 @@ def _toy_tables() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model, "MOST_DROPPED", 1.0)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _computed_once() -> Iterator[None]:
+    """What every release of a test, in a home that is new, would compute again.
+
+    The smooth patterns of its domain; and a bundle's pictures, which have few dots besides: they were a
+    quarter of what the tests of releases took. `tests/hexcursion/bundle` has the pictures that leave,
+    `tests/geo` the drawing.
+    """
+    from dpgp_core.features import harmonics
+    from hexcursion.bundle.page import papers
+
+    draw, seek = once(papers.draw_map, PICTURES), once(harmonics._smoothest, DOMAINS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(papers, "draw_map", lambda *given, **named: draw(*given, **{**named, "dpi": COARSE}))
+        patch.setattr(harmonics, "_smoothest", seek)
         yield
 
 

@@ -50,9 +50,9 @@ needs_linked_maps = pytest.mark.skipif(
     not maps.built() and os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1",
     reason="the linked maps are not built: run `make maps` where the npm registry can be reached",
 )
-# What every Python process of a running app does first. Computations do not step back for others: beside tests that
-# keep every core busy, a search of twenty seconds would take minutes. While the file is there, a search stops at its
-# start.
+# What every Python process of a running app does first. Computations do not step back for others: beside
+# tests that keep every core busy, a search of twenty seconds would take minutes. While the file is there, a
+# search stops at its start.
 BRAKE = """
 import os, pathlib, signal, sys
 os.nice = lambda step: 0
