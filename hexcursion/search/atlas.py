@@ -23,7 +23,7 @@ from hexcursion.words import listed
 
 NOISE_BESIDE_ONE = {1: 1.0, 2: 1.25, 4: 1.6, 7: 2.0, 10: 2.4}
 """How many times the noise of one column alone each of k columns has in a ball, as measured
-(docs/case-atlas.md): k unrelated columns agree about as each alone at mu over this."""
+(docs/proofs/atlas.md): k unrelated columns agree about as each alone at mu over this."""
 
 
 @dataclass(frozen=True)
