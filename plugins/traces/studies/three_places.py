@@ -45,17 +45,8 @@ SHOWN = (INDEPENDENT, ROBUST)
 
 @dataclass(frozen=True, eq=False)
 class Trip:
-    """Part of a trip with three secrets.
-
-    Parameters
-    ----------
-    times
-        (n,) seconds
-    places
-        (n, 2) metres
-    secrets
-        the records of each stay, which move together
-    """
+    """Part of a trip with three secrets: times (n,) in seconds, places (n, 2) in metres, and the records
+    of each stay, which move together."""
 
     times: Floats
     places: Floats

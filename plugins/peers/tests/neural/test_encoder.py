@@ -12,7 +12,7 @@ from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.sums import SpectralSums
 from hexcursion_peers.neural.encoder import Encoder
 from hexcursion_peers.neural.lattice import AXIS, Window
-from hexcursion_peers.neural.plan import NARROWEST, EncoderPlan, Told
+from hexcursion_peers.neural.plan import NARROWEST, EncoderPlan, PublicInputs
 from tests.dpgp_core.hexmap import disk, drawn_law
 
 
@@ -91,7 +91,7 @@ def test_paths_scatter_by_one_between_nodes_too(most: int) -> None:
     lattice = disk(10)
     window = Window.of(lattice.domain_centres, lattice.spacing)
     plan = EncoderPlan.of(lattice, window, Nodes.of(lattice, most), NARROWEST * window.half)
-    size, told = plan.features.size, Told(100, 0.0, 1.0, 0.5)
+    size, told = plan.features.size, PublicInputs(100, 0.0, 1.0, 0.5)
     released = SpectralSums(np.zeros(size), np.zeros(size), SpectralNoise(1.0, 1.0))
     mean, law = drawn_law(lambda paths, entropy: plan.deviates(released, told, paths, entropy), size)
     assert mean.tolist() == [0.0] * 331

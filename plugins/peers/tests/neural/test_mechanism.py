@@ -17,7 +17,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, draw_release
 from hexcursion_peers.neural.inputs import network_inputs
 from hexcursion_peers.neural.mechanism import ConvCnp, ConvCnpDesign
-from hexcursion_peers.neural.plan import Told, channel_noise
+from hexcursion_peers.neural.plan import PublicInputs, channel_noise
 from hexcursion_peers.neural.simulated.tasks import LARGEST, Simulator, finer
 from hexcursion_peers.neural.weights import network
 from tests.dpgp_core.hexmap import disk
@@ -79,7 +79,7 @@ def test_the_network_sees_nothing_but_released_and_public_numbers(design: ConvCn
     one = plan.field(numbers, numbers, noise, design.told(3_000))
     other = plan.field(numbers, numbers, noise, design.told(3_000))
     np.testing.assert_array_equal(one[0], other[0])
-    moved = plan.field(numbers, numbers, noise, Told(3_000, 0.2, 0.4, 0.5))
+    moved = plan.field(numbers, numbers, noise, PublicInputs(3_000, 0.2, 0.4, 0.5))
     assert np.abs(moved[0] - one[0]).max() > 0.01
 
 

@@ -45,15 +45,8 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Known:
-    """The width of an adversary's 68 % interval at a secret, metres per axis.
-
-    Parameters
-    ----------
-    lengthscale : float
-        Seconds; the adversary's.
-    noise : NoiseName
-    metres : float
-    """
+    """The width of an adversary's 68 % interval at a secret, `metres` per axis, for his lengthscale in
+    seconds and a noise."""
 
     lengthscale: float
     noise: NoiseName
@@ -61,23 +54,12 @@ class Known:
 
 
 def known_by(plan: TracePlan, number: int) -> tuple[Known, ...]:
-    """Intervals of adversaries with shorter and longer lengthscales, for this trip.
+    """Intervals at secret `number`, from 0, of adversaries with shorter and longer lengthscales, for this
+    trip.
 
-    After figure 2 d of Meehan and Chaudhuri (2021).
-
-    Parameters
-    ----------
-    plan : TracePlan
-    number : int
-        Of the secret, from 0.
-
-    Returns
-    -------
-    tuple of Known
-        From at most 400 records around the secret, where all noises have the same trace. "best for
-        the stated lengthscale" and "the paper's" spend it on this secret alone. A noise that this
-        prior makes impossible to compute is missing.
-    """
+    After figure 2 d of Meehan and Chaudhuri (2021): from at most 400 records around the secret, where
+    all noises have the same trace. "best for the stated lengthscale" and "the paper's" spend it on this
+    secret alone. A noise that this prior makes impossible to compute is missing."""
     secret, n = plan.secrets[number], plan.trace.size
     room = max(0, (_NEAR - len(secret.records)) // 2)
     first, last = max(0, secret.records[0] - room), min(n, secret.records[-1] + 1 + room)

@@ -180,13 +180,8 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_trace(options: argparse.Namespace) -> int:
-    """Print what a release would protect, then charge, draw and write it unless it is a dry run.
-
-    Raises
-    ------
-    WorkflowError
-        For unsuitable options, files and traces.
-    """
+    """Print what a release would protect, then charge, draw and write it unless it is a dry run. Raise
+    `WorkflowError` for unsuitable options, files and traces."""
     out = new_place(options.out)
     if (options.readings is None) != (options.table is None):
         raise WorkflowError("--readings and --table belong together: name the values, and where they go.")
@@ -285,19 +280,8 @@ def _planned(trace: Trace, settings: TraceSettings) -> TracePlan:
 
 
 def chosen_trace(traces: tuple[Trace, ...], name: str | None) -> Trace:
-    """One trace of a file.
-
-    Parameters
-    ----------
-    traces : tuple of Trace
-    name : str, optional
-        Its name, or its number from 1.
-
-    Raises
-    ------
-    WorkflowError
-        For several traces without a name, or a name that no trace has.
-    """
+    """One trace of a file, by its name or its number from 1. Raise `WorkflowError` for several traces
+    without a name, or a name that no trace has."""
     if name is None:
         if len(traces) == 1:
             return traces[0]
@@ -316,19 +300,8 @@ def chosen_trace(traces: tuple[Trace, ...], name: str | None) -> Trace:
 def window(text: str, zone: str | None = None, day_first: bool | None = None) -> Window:
     """A span of time from the command line, "FROM/TO", in UTC unless a zone is named.
 
-    Parameters
-    ----------
-    text : str
-    zone : str, optional
-        Of times that name none.
-    day_first : bool, optional
-        Whether dates such as 3.4.2018 have the day first; by default the two dates decide.
-
-    Raises
-    ------
-    WorkflowError
-        If it cannot be read.
-    """
+    `zone` is that of times that name none; `day_first` whether dates such as 3.4.2018 have the day
+    first, by default the two dates decide. Raise `WorkflowError` if it cannot be read."""
     start, slash, end = text.partition("/")
     try:
         read = read_instants([start, end], day_first)
@@ -351,13 +324,8 @@ def _moment(seconds: float, zoned: bool, zone: str | None, fold: int) -> float:
 
 
 def fitted(trace: Trace, options: argparse.Namespace) -> float:
-    """The lengthscale that fits the private trace, seconds; prints a warning.
-
-    Raises
-    ------
-    WorkflowError
-        If no lengthscale fits.
-    """
+    """The lengthscale that fits the private trace, seconds; prints a warning. Raise `WorkflowError` if
+    none fits."""
     thin = trace.thinned(options.every)
     try:
         places = on_a_plane(thin)[1]

@@ -21,18 +21,10 @@ FILES = ("trace.gpx", "trace.geojson", "places.csv", "statement.json")
 
 @dataclass(frozen=True, eq=False)
 class ReleasedTrace:
-    """What leaves the building: places with noise, and how much noise each one has.
+    """What leaves the building: n places with noise, and how much noise each one has.
 
-    Parameters
-    ----------
-    release_id : str
-    time : (n,) float64
-        Seconds since 1970, UTC.
-    longitude, latitude : (n,) float64
-        Degrees, rounded.
-    deviation : (n,) float64
-        Standard deviation of the noise per axis, metres.
-    """
+    `time` (n,) in seconds since 1970, UTC; `longitude` and `latitude` (n,) in degrees, rounded;
+    `deviation` (n,) of the noise, metres per axis."""
 
     release_id: str
     time: NDArray[np.float64]
@@ -56,13 +48,7 @@ def gpx_text(released: ReleasedTrace) -> str:
 
 
 def geojson_text(released: ReleasedTrace, statement: dict[str, Any]) -> str:
-    """RFC 7946 with one line, its times as "coordTimes", and the deviation of each record's noise.
-
-    Parameters
-    ----------
-    released : ReleasedTrace
-    statement : dict
-    """
+    """RFC 7946 with one line, its times as "coordTimes", and the deviation of each record's noise."""
     places = np.column_stack([released.longitude, released.latitude]).tolist()
     properties = {
         "name": f"Sanitised trace {released.release_id}",
@@ -86,14 +72,8 @@ def places_text(
 ) -> str:
     """Estimated places as CSV, for joining with the readings of a mobile sensor by time.
 
-    Parameters
-    ----------
-    released : ReleasedTrace
-    longitude, latitude : (n,)
-        Best estimates, degrees.
-    deviation : (n,)
-        Of each estimate, metres per axis.
-    """
+    `longitude` and `latitude` (n,) are best estimates in degrees, `deviation` (n,) is theirs, metres per
+    axis."""
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["time", "lon", "lat", "sd_m"])

@@ -35,25 +35,10 @@ _COMPARED = 700  # records up to which uniform and concentrated noise are compar
 class TracePlan:
     """A trace ready for its release: all steps that can fail have run.
 
-    Parameters
-    ----------
-    recorded : Trace
-        As read; the ledger marks its records.
-    trace : Trace
-        Thinned; its records are released with noise.
-    settings : TraceSettings
-    crs : str
-        The local projection in metres.
-    places : (n, 2) float64
-        Metres; private.
-    secrets : tuple of Secret
-    noise : TraceNoise
-        Per axis.
-    standings : tuple of Standing
-        The certificates of this noise, one per secret.
-    left : tuple of str
-        Sentences on stays that are nearly secret; private, for the curator alone.
-    """
+    `recorded`: as read; the ledger marks its records. `trace`: thinned; its records are released with
+    noise. `crs`: the local projection in metres. `places` (n, 2): metres; private. `noise`: per axis.
+    `standings`: the certificates of this noise, one per secret. `left`: sentences on stays that are
+    nearly secret; private, for the curator alone."""
 
     recorded: Trace
     trace: Trace
@@ -87,16 +72,8 @@ class TracePlan:
 
 @dataclass(frozen=True)
 class Compared:
-    """The adversary's 68 % interval at a secret, metres per axis, for noises of the same total
-    variance.
-
-    Parameters
-    ----------
-    before : float
-        Under the prior alone.
-    designed, uniform, concentrated : float
-        After the release, the smallest over the candidates.
-    """
+    """The adversary's 68 % interval at a secret, metres per axis, for noises of the same total variance:
+    `before` under the prior alone, the others after the release, the smallest over the candidates."""
 
     before: float
     designed: float
@@ -107,19 +84,9 @@ class Compared:
 def plan_trace(recorded: Trace, settings: TraceSettings, report: Report | None = None) -> TracePlan:
     """Choose the secrets, shape the noise, and certify it.
 
-    Parameters
-    ----------
-    recorded : Trace
-    settings : TraceSettings
-    report : callable, optional
-        Called with the finished share and a word; may raise to stop.
-
-    Raises
-    ------
-    WorkflowError
-        For a trace of fewer than two records or wider than `WIDEST`, for a trace without secrets,
-        and if no noise reaches the goal.
-    """
+    `report` is called with the finished share and a word; it may raise to stop. Raise `WorkflowError`
+    for a trace of fewer than two records or wider than `WIDEST`, for a trace without secrets, and if no
+    noise reaches the goal."""
     trace = recorded.thinned(settings.every)
     if trace.size < 2:
         raise WorkflowError("A trace needs at least two records: choose another one, or thin it less.")
@@ -164,18 +131,8 @@ def _hidden(
 
 
 def on_a_plane(trace: Trace) -> tuple[str, NDArray[np.float64]]:
-    """Project a trace to metres around the whole degree nearest to its middle.
-
-    Returns
-    -------
-    crs : str
-    places : (n, 2) float64
-
-    Raises
-    ------
-    WorkflowError
-        For a trace wider than `WIDEST`.
-    """
+    """Project a trace to metres around the whole degree nearest to its middle: the projection's name and
+    the places (n, 2). Raise `WorkflowError` for a trace wider than `WIDEST`."""
     turned = (trace.longitude - trace.longitude[0] + 180.0) % 360.0 - 180.0
     middle = (round(float(trace.longitude[0] + np.median(turned))) + 180.0) % 360.0 - 180.0
     crs = local_crs(middle, round(float(np.median(trace.latitude))))
@@ -233,14 +190,11 @@ def _shaped(
 
 
 def compare(plan: TracePlan) -> tuple[Compared, ...]:
-    """Compare the designed noise with uniform and concentrated noise of the same total variance.
+    """Compare the designed noise with uniform and concentrated noise of the same total variance, for each
+    secret.
 
-    Returns
-    -------
-    tuple of Compared
-        One for each secret. In a trace of more than 700 records they cover the stretch around the
-        secret, where all three noises are those of the whole trace but for far records.
-    """
+    In a trace of more than 700 records they cover the stretch around the secret, where all three noises
+    are those of the whole trace but for far records."""
     return tuple(_compared(plan, number) for number in range(len(plan.secrets)))
 
 
@@ -271,18 +225,7 @@ def _compared(plan: TracePlan, number: int) -> Compared:
 
 
 def degrees(plan: TracePlan, places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Longitude and latitude of places on the plan's projection, rounded to 1e-6 degrees (a
-    decimetre).
-
-    Parameters
-    ----------
-    plan : TracePlan
-    places : (n, 2)
-        Metres.
-
-    Returns
-    -------
-    longitude, latitude : (n,) float64
-    """
+    """Longitude and latitude (n,) of places (n, 2), metres on the plan's projection, rounded to 1e-6
+    degrees (a decimetre)."""
     lon, lat = to_lonlat(places[:, 0], places[:, 1], plan.crs)
     return np.round(lon, 6), np.round(lat, 6)

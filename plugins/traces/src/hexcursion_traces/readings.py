@@ -24,17 +24,8 @@ _NONE = "No reading was made during the trip: compare the times of both files, i
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """The readings of a mobile sensor.
-
-    Parameters
-    ----------
-    name : str
-        The header of its values.
-    time : (m,) float64
-        Seconds since 1970.
-    values : tuple of m str
-        As written in the file; private.
-    """
+    """The m readings of a mobile sensor: the header of its values, `time` (m,) in seconds since 1970,
+    and the values as written in the file; private."""
 
     name: str
     time: NDArray[np.float64]
@@ -42,13 +33,7 @@ class Readings:
 
 
 def checked_resolution(resolution: int) -> int:
-    """An H3 resolution, 0 to 15.
-
-    Raises
-    ------
-    WorkflowError
-        For another number.
-    """
+    """An H3 resolution, 0 to 15; raise `WorkflowError` for another number."""
     try:
         return check_resolution(resolution)
     except ValueError as error:
@@ -56,28 +41,13 @@ def checked_resolution(resolution: int) -> int:
 
 
 def read_readings(source: str | Path, zone: str | None = None, day_first: bool | None = None) -> Readings:
-    """Read a sensor's table.
+    """Read a sensor's table, CSV with a column "time" and one of values: the first 100,000 rows that have
+    both.
 
-    Parameters
-    ----------
-    source : str or Path
-        CSV with a column "time" and one of values.
-    zone : str, optional
-        Of times that name none; without it UTC.
-    day_first : bool, optional
-        Whether dates such as 3/4/2018 have the day first; by default the dates decide.
-
-    Returns
-    -------
-    Readings
-        Those of the first 100,000 rows with a time and a value.
-
-    Raises
-    ------
-    WorkflowError
-        For a file without these columns, for a clock that goes back without a named zone, and for
-        dates with an open order or against the stated one.
-    """
+    `zone` is that of times that name none, without it UTC; `day_first` whether dates such as 3/4/2018
+    have the day first, by default the dates decide. Raise `WorkflowError` for a file without these
+    columns, for a clock that goes back without a named zone, and for dates with an open order or against
+    the stated one."""
     path = Path(source)
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -114,19 +84,8 @@ def read_readings(source: str | Path, zone: str | None = None, day_first: bool |
 
 
 def check_times(readings: Readings, times: NDArray[np.float64]) -> None:
-    """Refuse readings without any between the first and the last record of a trip.
-
-    Parameters
-    ----------
-    readings : Readings
-    times : (n,)
-        Of the records, seconds since 1970, ascending.
-
-    Raises
-    ------
-    WorkflowError
-        If no reading is within the trip.
-    """
+    """Raise `WorkflowError` if no reading is between the first and the last record of a trip; `times`
+    (n,) are those of the records, seconds since 1970, ascending."""
     if not np.any((readings.time >= times[0]) & (readings.time <= times[-1])):
         raise WorkflowError(_NONE)
 
@@ -134,51 +93,22 @@ def check_times(readings: Readings, times: NDArray[np.float64]) -> None:
 def readings_at(
     times: NDArray[np.float64], axes: Sequence[NDArray[np.float64]], moments: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Estimates between the records of a trip.
+    """Estimates (m,) per axis between the records of a trip; NaN before the first and after the last
+    record.
 
-    Parameters
-    ----------
-    times : (n,)
-        Of the records, seconds since 1970.
-    axes : sequence of (n,)
-        Values at the records, such as longitude, latitude and deviation.
-    moments : (m,)
-        Times of the readings.
-
-    Returns
-    -------
-    list of (m,) float64
-        One per axis; NaN before the first and after the last record.
-    """
+    `times` (n,) of the records and `moments` (m,) of the readings are in seconds since 1970; `axes` (n,)
+    are values at the records, such as longitude, latitude and deviation."""
     outside = (moments < times[0]) | (moments > times[-1])
     return [np.where(outside, np.nan, np.interp(moments, times, axis)) for axis in axes]
 
 
 def joined_table(places: str, readings: Readings, resolution: int) -> tuple[str, str]:
-    """Put readings at the places of the released trip.
+    """Put readings at the places of the released trip, the text of a release's `places.csv`.
 
-    Parameters
-    ----------
-    places : str
-        The text of a release's `places.csv`.
-    readings : Readings
-    resolution : int
-        Of the hexagons that the map will have.
-
-    Returns
-    -------
-    table : str
-        CSV: lon, lat, sd_m, the values, the likeliest hexagon and its probability. It contains the
-        readings and is private. With the column sd_m as `place_sd`, a map counts each row in its
-        likeliest hexagon.
-    summary : str
-        The number of readings with a place, and the mean probability of their hexagons.
-
-    Raises
-    ------
-    WorkflowError
-        For no reading during the trip.
-    """
+    Return a CSV of lon, lat, sd_m, the values, the likeliest hexagon of the map's `resolution` and its
+    probability, and a sentence of the number of readings with a place and the mean probability. The
+    table contains the readings and is private. With the column sd_m as `place_sd`, a map counts each row
+    in its likeliest hexagon. Raise `WorkflowError` for no reading during the trip."""
     records = list(csv.DictReader(io.StringIO(places)))
     times = read_instants([row["time"] for row in records]).seconds
     axes = [np.array([float(row[name]) for row in records]) for name in ("lon", "lat", "sd_m")]

@@ -30,16 +30,7 @@ _TOGETHER = 1500  # records up to which every estimate uses all records
 
 @dataclass(frozen=True, eq=False)
 class PublishedTrace:
-    """A released trace.
-
-    Parameters
-    ----------
-    released : ReleasedTrace
-    statement : dict
-        Plain JSON.
-    files : dict of str to str
-        The text of every file, by name.
-    """
+    """A released trace, its statement as plain JSON, and the text of every file, by name."""
 
     released: ReleasedTrace
     statement: dict[str, Any]
@@ -67,25 +58,11 @@ def release_trace(
 ) -> PublishedTrace:
     """Charge and draw a trace's release, once.
 
-    Parameters
-    ----------
-    plan : TracePlan
-    ledger : Ledger
-    session : str
-        Identifies the work on one plan, so that a second click is no second release.
-    out : Path, optional
-        A new folder for the files.
-    shelf : Path, optional
-        Without `out`: the parent of a new folder with the release's id.
-
-    Raises
-    ------
-    LedgerError, RequestTaken
-        Before any charge.
-    WorkflowError
-        For large odds that the curator did not accept, and for a folder that exists or cannot be
-        written, before any charge; for a failure after the charge, with the entry's number.
-    """
+    `session` identifies the work on one plan, so that a second click is no second release. `out` is a
+    new folder for the files; without it `shelf` is the parent of a new folder with the release's id.
+    Raise `LedgerError` or `RequestTaken` before any charge; `WorkflowError` for large odds that the
+    curator did not accept, and for a folder that exists or cannot be written, before any charge; for a
+    failure after the charge, with the entry's number."""
     stop_large_odds(plan)
     ledger.check_room()
     release_id = random_name()
@@ -152,21 +129,9 @@ def _drawn(plan: TracePlan, release_id: str, seal: str, entropy: Entropy) -> Pub
 def estimated_places(
     plan: TracePlan, noisy: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate the places from their noisy release, under the stated prior; reads nothing private.
-
-    Parameters
-    ----------
-    plan : TracePlan
-    noisy : (n, 2)
-        The release, metres of the plan's projection.
-
-    Returns
-    -------
-    places : (n, 2) float64
-        Metres.
-    deviation : (n,) float64
-        Metres per axis. Beyond 1,500 records the noise of the record alone.
-    """
+    """Estimate places (n, 2) and deviations (n,) from their noisy release (n, 2), metres of the plan's
+    projection, under the stated prior; nothing private is read. Beyond 1,500 records by the noise of the
+    record alone."""
     if plan.trace.size > _TOGETHER:
         return noisy, np.sqrt(plan.noise.variance)
     covariance, noise = plan.settings.prior.covariance(plan.times), plan.noise.dense()

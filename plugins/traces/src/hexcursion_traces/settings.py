@@ -26,13 +26,8 @@ MOST_ODDS = 100.0
 
 @dataclass(frozen=True)
 class Window:
-    """A span of time that is secret: seconds since 1970, UTC, both ends included.
-
-    Raises
-    ------
-    WorkflowError
-        If it ends before it begins.
-    """
+    """A span of time that is secret: seconds since 1970, UTC, both ends included. Raise `WorkflowError`
+    if it ends before it begins."""
 
     start: float
     end: float
@@ -44,43 +39,17 @@ class Window:
 
 @dataclass(frozen=True)
 class TraceSettings:
-    """The settings of a trace's release.
+    """The settings of a trace's release; raise `WorkflowError` for an impossible value.
 
-    Parameters
-    ----------
-    lengthscale : float
-        Seconds over which places stay alike, the adversary's belief; from public knowledge.
-    amplitude : float
-        Metres over which the mover roams, at least.
-    error : float
-        Metres; of the receiver.
-    windows : tuple of Window
-        Secrets by time.
-    stops : float
-        Minutes: every longer stop is a secret; 0 for none.
-    stop_radius : float
-        Metres around the middle of a stop.
-    moves : {"together", "separately"}
-        As for `hexcursion_traces.mathematics.secret.Secret`.
-    radius : float
-        Metres up to which hypotheses are confused.
-    goal : {"error", "interval"}
-        Whether `metres` is the root mean squared error per axis in the windows around secrets, or
-        the least width of the adversary's 68 % interval at every secret.
-    metres : float
-    every : float
-        Seconds between released records; 0 for all records.
-    mode : {"robust", "exact"}
-    delta : float
-        At which epsilon and odds are stated.
-    accept_large_odds : bool
-        Release although the odds of two hypotheses may change more than `MOST_ODDS` times.
-
-    Raises
-    ------
-    WorkflowError
-        For an impossible value.
-    """
+    `lengthscale`: seconds over which places stay alike, the adversary's belief; from public knowledge.
+    `amplitude`: metres over which the mover roams, at least. `error`: metres; of the receiver.
+    `windows`: secrets by time. `stops`: minutes: every longer stop is a secret; 0 for none.
+    `stop_radius`: metres around the middle of a stop. `moves`: as for
+    `hexcursion_traces.mathematics.secret.Secret`. `radius`: metres up to which hypotheses are confused.
+    `goal`: whether `metres` is the root mean squared error per axis in the windows around secrets, or
+    the least width of the adversary's 68 % interval at every secret. `every`: seconds between released
+    records; 0 for all records. `delta`: at which epsilon and odds are stated. `accept_large_odds`:
+    release although the odds of two hypotheses may change more than `MOST_ODDS` times."""
 
     lengthscale: float = 120.0
     amplitude: float = 500.0

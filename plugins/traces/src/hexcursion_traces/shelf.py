@@ -23,16 +23,8 @@ def trips_folder() -> Path:
 
 @dataclass(frozen=True)
 class ShelvedTrip:
-    """A released trip on disk.
-
-    Parameters
-    ----------
-    name : str
-        The release's id.
-    title : str
-        When it was released, and of how many records and secrets.
-    folder : Path
-    """
+    """A released trip on disk: the release's id, and as a title when it was released, of how many
+    records and secrets."""
 
     name: str
     title: str
@@ -45,14 +37,9 @@ class ShelvedTrip:
 
 
 def trips(most: int = MOST) -> tuple[ShelvedTrip, ...]:
-    """The latest trips on the shelf, newest first; older ones are not read.
-
-    Returns
-    -------
-    tuple of ShelvedTrip
-        Folders without one of the files, or with another name than a release's, do not count: a
-        release puts all files in place at once.
-    """
+    """The latest trips on the shelf, newest first; older ones are not read. Folders without one of the
+    files, or with another name than a release's, do not count: a release puts all files in place at
+    once."""
     folder = trips_folder()
     folders = [
         entry

@@ -131,21 +131,8 @@ def public_facts(plan: TracePlan) -> dict[str, Any]:
 
 
 def statement(plan: TracePlan, release_id: str, seal: str) -> dict[str, Any]:
-    """The statement of a released trace.
-
-    Parameters
-    ----------
-    plan : TracePlan
-    release_id : str
-        16 hex digits.
-    seal : str
-        Of the ledger's entry.
-
-    Returns
-    -------
-    dict
-        Plain JSON. Upper bounds are rounded up, lower bounds down.
-    """
+    """The statement of a released trace, plain JSON, by its id of 16 hex digits and the seal of the
+    ledger's entry. Upper bounds are rounded up, lower bounds down."""
     settings = plan.settings
     secrets = []
     for secret, standing in zip(plan.secrets, plan.standings, strict=True):

@@ -37,30 +37,13 @@ class Stop:
 
 
 def find_stops(time: Floats, places: Floats, minutes: float, within: float) -> tuple[Stop, ...]:
-    """Find the stays of at least some minutes.
+    """Find the stays of at least some minutes, above 0, in order and without overlap.
 
-    Parameters
-    ----------
-    time : (n,)
-        Seconds, ascending.
-    places : (n, 2)
-        Metres.
-    minutes : float
-        Above 0.
-    within : float
-        Metres from a stay's centre, the median of its records.
-
-    Returns
-    -------
-    tuple of Stop
-        In order; they do not overlap.
-
-    Notes
-    -----
-    A stay begins and ends with a record near its centre, and half of its time, or of its records,
-    is there: a minority of strays does not end it. It continues across gaps (a receiver that is
-    switched off at a place stays there) and across excursions observed for less than `minutes`.
-    """
+    `time` (n,) in seconds, ascending; `places` (n, 2) in metres; `within`: metres from a stay's centre,
+    the median of its records. A stay begins and ends with a record near its centre, and half of its
+    time, or of its records, is there: a minority of strays does not end it. It continues across gaps (a
+    receiver that is switched off at a place stays there) and across excursions observed for less than
+    `minutes`."""
     spans: list[tuple[int, int]] = []
     for first, last in sorted(
         (stop.first, stop.last)
@@ -169,39 +152,18 @@ def _share(near: NDArray[np.bool_], spent: Floats, total: float) -> float:
 
 
 def stay_around(time: Floats, places: Floats, record: int, within: float) -> tuple[int, int]:
-    """The stay around a record.
+    """First and last record of the stay around a `record`; both are that record if the mover only passed
+    by.
 
-    Parameters
-    ----------
-    time : (n,)
-        Seconds, ascending.
-    places : (n, 2)
-        Metres.
-    record : int
-    within : float
-        Metres from the stay's centre, as for `find_stops`; it includes excursions below five minutes.
-
-    Returns
-    -------
-    first, last : int
-        Records; both are `record` if the mover only passed by.
-    """
+    `time` (n,), `places` (n, 2) and `within` as for `find_stops`; the stay includes excursions below
+    five minutes."""
     low, high = _grown(time, places, record, places[record], _CLICKED, within, False)
     return min(low, record), max(high, record)
 
 
 def stays(time: Floats, places: Floats, minutes: float, within: float) -> tuple[Window, ...]:
-    """Find the stays as spans of time.
-
-    Parameters
-    ----------
-    time : (n,)
-        Seconds since 1970, ascending.
-    places : (n, 2)
-        Metres.
-    minutes, within : float
-        As for `find_stops`; 0 minutes for no stays.
-    """
+    """Find the stays as spans of time, of `time` (n,) in seconds since 1970, ascending, and `places` (n,
+    2) in metres; `minutes` and `within` as for `find_stops`, 0 minutes for no stays."""
     stops = find_stops(time, places, minutes, within) if minutes > 0.0 else ()
     return tuple(Window(float(time[stop.first]), float(time[stop.last])) for stop in stops)
 
@@ -209,28 +171,11 @@ def stays(time: Floats, places: Floats, minutes: float, within: float) -> tuple[
 def chosen_secrets(
     time: Floats, windows: Sequence[Window], stay_spans: Sequence[Window], moves: Moves
 ) -> tuple[Secret, ...]:
-    """Make windows and stays into secrets; overlapping spans become one secret.
+    """Make windows and stays into secrets, in order, possibly none; overlapping spans become one secret.
 
-    Parameters
-    ----------
-    time : (n,)
-        Seconds since 1970, ascending, of the released records.
-    windows : sequence of Window
-        Named by the curator; each contains a record.
-    stay_spans : sequence of Window
-        Stays; one between two released records is no secret, since nothing of it is released.
-    moves : {"together", "separately"}
-
-    Returns
-    -------
-    tuple of Secret
-        In order; possibly empty.
-
-    Raises
-    ------
-    WorkflowError
-        For a window without a record.
-    """
+    `time` (n,) is that of the released records, seconds since 1970, ascending. The curator names the
+    windows, each with a record: raise `WorkflowError` for one without. A stay between two released
+    records is no secret, since nothing of it is released."""
     spans = []
     for window in (*windows, *stay_spans):
         inside = np.flatnonzero((time >= window.start) & (time <= window.end))
@@ -255,22 +200,9 @@ def left_open(
 ) -> tuple[str, ...]:
     """Describe stays that are nearly long or narrow enough to be secret; for the curator alone.
 
-    Parameters
-    ----------
-    time : (n,)
-        Seconds since 1970, ascending.
-    places : (n, 2)
-        Metres.
-    minutes, within : float
-        As for `find_stops`; 0 minutes if stops are not secret.
-    secret : sequence of Window
-        The hidden spans. A stay is open if less than half of its time is hidden.
-
-    Returns
-    -------
-    tuple of str
-        A sentence for shorter stays, one for wider ones, one for gaps between two places.
-    """
+    `time` (n,), `places` (n, 2), `minutes` and `within` as for `stays`; `secret` are the hidden spans. A
+    stay is open if less than half of its time is hidden. There is a sentence for shorter stays, one for
+    wider ones, one for gaps between two places."""
     shortest = minutes or 2.0 * LIKELY
 
     def opened(spans: Sequence[Window]) -> list[Window]:

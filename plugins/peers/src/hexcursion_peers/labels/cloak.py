@@ -22,26 +22,16 @@ _FLOOR = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Cloak:
-    """A noise covariance, up to its public scale, for released means `C y`; nothing in it depends on values.
+    """A noise covariance, up to its public scale, for released means `C y`; nothing in it depends on
+    values.
 
-    Parameters
-    ----------
-    basis : ndarray, shape (P, r)
-        Orthonormal directions that are released; the means are projected on them, all others are never seen.
-    shape : ndarray, shape (r, r)
-        Covariance M of the noise in these directions, up to scale.
-    largest : float
-        `max_j c_j^T M^-1 c_j` over the projected columns, rounded upwards by more than the rounding errors of
-        a matrix of M's condition, from the final M itself: so the guarantee holds however early the search
-        for M stopped.
-    weights : ndarray, shape (N,)
-        Multipliers lambda_j >= 0 of the values' constraints.
-    gap : float
-        Proved upper bound on the loss against the best M: of `ln det M` ("volume"), or of the relative
-        mean square ("mean-square").
-    criterion : Criterion
-        The minimised objective.
-    """
+    `basis` (P, r): orthonormal directions that are released; the means are projected on them, all others
+    are never seen. `shape` (r, r): covariance M of the noise in these directions, up to scale.
+    `largest`: `max_j c_j^T M^-1 c_j` over the projected columns, rounded upwards by more than the
+    rounding errors of a matrix of M's condition, from the final M itself: so the guarantee holds however
+    early the search for M stopped. `weights` (N,): multipliers lambda_j >= 0 of the values' constraints.
+    `gap`: proved upper bound on the loss against the best M: of `ln det M` ("volume"), or of the
+    relative mean square ("mean-square"). `criterion`: the minimised objective."""
 
     basis: Floats
     shape: Floats
@@ -63,17 +53,9 @@ class Cloak:
     def whitened(self, matrix: Floats) -> Floats:
         """(N, r) what each value contributes to the released numbers in units of their noise; length <= 1.
 
-        Parameters
-        ----------
-        matrix : ndarray, shape (P, N)
-            The matrix C that was cloaked.
-
-        Returns
-        -------
-        ndarray
-            Rows phi_j. Releasing `sum y_j phi_j` with noise of deviation `change/mu` in every direction is
-            the same mechanism as releasing the projected means with `covariance(change, mu)`.
-        """
+        For the cloaked `matrix` C (P, N) the rows are phi_j: releasing `sum y_j phi_j` with noise of
+        deviation `change/mu` in every direction is the same mechanism as releasing the projected means
+        with `covariance(change, mu)`."""
         factor = _root(self.shape)
         return np.asarray(solve_lower(factor, self.basis.T @ matrix).T / np.sqrt(self.largest))
 
@@ -86,36 +68,21 @@ def make_cloak(
     rank_tolerance: float = RANK_TOLERANCE,
     sweeps: int = SWEEPS,
 ) -> Cloak:
-    """The best noise covariance for the columns of C, by multiplicative updates, with a proved gap.
+    """The best noise covariance for the columns of C (P, N), by multiplicative updates, with a proved gap.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (P, N)
-        Column c_j is what a unit change of value j does to the means at the P test places.
-    criterion : Criterion
-        "mean-square" minimises `tr M`, "volume" minimises `ln det M`, both under `c_j^T M^-1 c_j <= 1`.
-    tolerance : float
-        Stop when the proved gap is below; privacy does not depend on it.
-    rank_tolerance : float
-        Directions whose singular value is below this share of the largest are not released at all. Dropping
-        them from M without projecting the means would release them without noise.
-    sweeps : int
-        Most updates.
+    Column c_j is what a unit change of value j does to the means at the P test places. "mean-square"
+    minimises `tr M`, "volume" `ln det M`, both under `c_j^T M^-1 c_j <= 1`. The search stops at a proved
+    gap below `tolerance`, or after `sweeps` updates; privacy does not depend on it. Directions whose
+    singular value is below `rank_tolerance` of the largest are not released at all: dropping them from M
+    without projecting the means would release them without noise. Raises `InvalidValue` if the matrix is
+    empty, not finite, or zero.
 
-    Raises
-    ------
-    InvalidValue
-        If the matrix is empty, not finite, or zero.
-
-    Notes
-    -----
-    "volume" is the D-optimal design on the columns, `M = sum lambda_j c_j c_j^T` with `sum lambda = r`; the
-    update `lambda_j <- lambda_j c_j^T M^-1 c_j` never lowers `ln det M` (Titterington 1976; Kiefer and
-    Wolfowitz 1960). Rescaled to be feasible it is within `r ln(max_j c_j^T M^-1 c_j)` of the optimum.
-    "mean-square" has `M = Q^(1/2)`, `Q = sum lambda_j c_j c_j^T`; for every lambda >= 0,
-    `(tr M)^2 / sum lambda <= optimum <= (max_j c_j^T M^-1 c_j) tr M`, by the Lagrangian dual.
-    Smith et al. 2018, section 3.2, descend on the same convex problem with random starts.
-    """
+    "volume" is the D-optimal design on the columns, `M = sum lambda_j c_j c_j^T` with `sum lambda = r`;
+    the update `lambda_j <- lambda_j c_j^T M^-1 c_j` never lowers `ln det M` (Titterington 1976; Kiefer
+    and Wolfowitz 1960). Rescaled to be feasible it is within `r ln(max_j c_j^T M^-1 c_j)` of the
+    optimum. "mean-square" has `M = Q^(1/2)`, `Q = sum lambda_j c_j c_j^T`; for every lambda >= 0, `(tr
+    M)^2 / sum lambda <= optimum <= (max_j c_j^T M^-1 c_j) tr M`, by the Lagrangian dual. Smith et al.
+    2018, section 3.2, descend on the same convex problem with random starts."""
     matrix = np.asarray(matrix, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0 or not np.all(np.isfinite(matrix)):
         raise InvalidValue("the matrix to cloak must be finite, one row per place and one column per value.")

@@ -53,26 +53,11 @@ def cloaked_rows(places: PublicPlaces, ridge: float, criterion: Criterion) -> Fl
 
 
 def posterior_weights(covariance: Floats, cross: Floats, noise_variance: Floats | float) -> Floats:
-    """`C = Ks (K + R)^-1`: the posterior means at the test places are `C y`.
+    """`C = Ks (K + R)^-1` (P, N): the posterior means at the test places are `C y`; public, as places are.
 
-    Parameters
-    ----------
-    covariance : ndarray, shape (N, N)
-        Prior covariance K of the places that were observed.
-    cross : ndarray, shape (P, N)
-        Prior covariance Ks between test places and observed ones.
-    noise_variance : float or ndarray, shape (N,)
-        Variance of the observations around the field, > 0, in the unit of K.
-
-    Returns
-    -------
-    ndarray, shape (P, N)
-        Column j is what a unit change of value j does to the released means; public, as places are.
-
-    Notes
-    -----
-    Smith, Alvarez, Zwiessele and Lawrence 2018, section 2: the cloaking matrix.
-    """
+    `covariance` K (N, N) is the prior's at the observed places, `cross` Ks (P, N) between test places
+    and these; `noise_variance`, a number or (N,), is that of the observations around the field, > 0, in
+    the unit of K. Smith, Alvarez, Zwiessele and Lawrence 2018, section 2: the cloaking matrix."""
     factor = _factor(covariance, noise_variance)
     return np.ascontiguousarray(solve_lower(factor, solve_lower(factor, cross.T), transposed=True).T)
 

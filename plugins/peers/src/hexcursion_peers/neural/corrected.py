@@ -35,17 +35,10 @@ NEUTRAL = float(np.log(2.0)) + LEAST_SD
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Two readings of one release, response units: nothing in it is private any more.
+    """Two readings of one release, response units, each array (N,): nothing in it is private any more.
 
-    Parameters
-    ----------
-    mean, sd : ndarray, shape (N,)
-        By the design's own prior.
-    other_mean, other_sd : ndarray, shape (N,)
-        By the one of shorter range.
-    density : ndarray, shape (N,)
-        Expected records of a cell over their mean.
-    """
+    `mean` and `sd` are by the design's own prior, the others by the one of shorter range; `density` is
+    the expected number of records of a cell over their mean."""
 
     mean: Floats
     sd: Floats

@@ -43,17 +43,8 @@ class Encoder:
         return cls(width)
 
     def kernel(self, first: Floats, second: Floats) -> Floats:
-        """Values of the kernel along one axis, in (0, 1].
-
-        Parameters
-        ----------
-        first, second : ndarray, shapes (a,) and (b,)
-            Coordinates, window units.
-
-        Returns
-        -------
-        ndarray, shape (a, b)
-        """
+        """Values (a, b) of the kernel along one axis, in (0, 1], between coordinates (a,) and (b,),
+        window units."""
         return np.asarray(np.exp(-np.square((first[:, None] - second[None, :]) / self.width) / 2.0))
 
     @cached_property

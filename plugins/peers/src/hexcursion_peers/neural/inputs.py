@@ -28,21 +28,11 @@ Single = NDArray[np.float32]
 class Sighting:
     """The outputs of the encoder for B tasks, and the public inputs.
 
-    Parameters
-    ----------
-    signal, density : ndarray, shape (B, SIDE, SIDE)
-        Released functions at the pixels: sums of clipped responses, and of ones, times the kernel, plus
-        noise.
-    signal_noise, density_noise : ndarray, shape (B,)
-        Deviations of the noise at a pixel.
-    number : ndarray, shape (B,)
-        Public numbers of records.
-    middle, spread, ridge : ndarray, shape (B,)
-        Public beliefs: mean and deviation of the field, response units; scatter of a record in units of that
-        deviation.
-    mask : ndarray of bool, shape (B, SIDE, SIDE)
-        Pixels of the domain.
-    """
+    `signal` and `density` (B, SIDE, SIDE): released functions at the pixels, sums of clipped responses,
+    and of ones, times the kernel, plus noise; `signal_noise` and `density_noise` (B,) are the noise's
+    deviations at a pixel. `number` (B,): public numbers of records. `middle`, `spread` and `ridge` (B,):
+    public beliefs: mean and deviation of the field, response units, and scatter of a record in units of
+    that deviation. `mask` (B, SIDE, SIDE): pixels of the domain."""
 
     signal: Floats
     density: Floats
@@ -67,14 +57,8 @@ _MATRICES = tuple(blur_matrix(width) for width in BLURS)
 
 
 def usual_density(encoder: Encoder, mask: NDArray[np.bool_]) -> float:
-    """Mean over the domain of the density channel of one record that lies anywhere in it.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    mask : ndarray of bool, shape (SIDE, SIDE)
-        Pixels of the domain.
-    """
+    """Mean over the domain, of pixels `mask` (SIDE, SIDE), of the density channel of one record that
+    lies anywhere in it."""
     inside = mask.astype(float)
     return float((encoder.gram @ inside @ encoder.gram * inside).sum() / inside.sum() ** 2)
 

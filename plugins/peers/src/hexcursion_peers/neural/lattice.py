@@ -32,18 +32,9 @@ class Window:
     """The square window of a public domain, and where its cells lie in it.
 
     Made from the centres of the domain's cells alone, so that it is public and the same for all records.
-
-    Parameters
-    ----------
-    centre : ndarray, shape (2,)
-        Middle of the domain's bounding box, metres.
-    half : float
-        Half the side of the window, metres.
-    places : ndarray, shape (N, 2)
-        The cells' centres in window units, within `REACH` of 0.
-    spacing : float
-        Distance between neighbouring cells, window units.
-    """
+    `centre` (2,): middle of the domain's bounding box, metres. `half`: half the side of the window,
+    metres. `places` (N, 2): the cells' centres in window units, within `REACH` of 0. `spacing`: distance
+    between neighbouring cells, window units."""
 
     centre: Floats
     half: float
@@ -53,12 +44,7 @@ class Window:
     @classmethod
     def of(cls, centres: Floats, spacing: float) -> Window:
         """The window of cells with the given centres (N, 2) and distance between neighbours, metres.
-
-        Raises
-        ------
-        InvalidValue
-            If the centres are not finite pairs, or the spacing is not positive.
-        """
+        Raises InvalidValue if the centres are not finite pairs, or the spacing is not positive."""
         if centres.ndim != 2 or centres.shape[1] != 2 or not np.all(np.isfinite(centres)):
             raise InvalidValue("a window needs finite cell centres, two numbers each, in metres.")
         low, high = centres.min(axis=0), centres.max(axis=0)

@@ -78,13 +78,7 @@ class LineEncoder:
 
     @cached_property
     def colour(self) -> Floats:
-        """Turns released numbers into values at the pixels.
-
-        Returns
-        -------
-        ndarray, shape (p, SIDE)
-            p is the number of features.
-        """
+        """(p, SIDE) turns the p released numbers into values at the pixels."""
         value, vector = self._pairs
         return np.asarray((vector * np.sqrt(value)).T)
 
@@ -113,16 +107,8 @@ class LineEncoder:
     ) -> tuple[Floats, Floats]:
         """(p,) numbers of both channels, SIMULATED: noise in floating point, on public tasks only.
 
-        Parameters
-        ----------
-        at : ndarray of int, shape (n,)
-            Places of the records.
-        said : ndarray, shape (n,)
-            Their responses, clipped here.
-        noise : SpectralNoise
-        normal : callable of int
-            So many standard normal deviates.
-        """
+        `at` (n,) are the places of the records, `said` (n,) their responses, clipped here; `normal`
+        draws standard normal deviates."""
         phi = self.features.values
         total = np.bincount(at, np.clip(said / CLIP, -1.0, 1.0), minlength=CELLS)
         count = np.bincount(at, minlength=CELLS).astype(float)
@@ -137,17 +123,8 @@ class LineEncoder:
     ) -> tuple[Single, Single]:
         """Channels and context of B releases, as `inputs.network_inputs` makes them for maps.
 
-        Parameters
-        ----------
-        sums, counts : ndarray, shape (B, p)
-            Released.
-        noises : ndarray, shape (B, 2)
-            Deviations of the noise on either.
-        number : ndarray, shape (B,)
-            Public numbers of records.
-        family : ndarray of int, shape (B,)
-            Which of `FAMILIES`.
-        """
+        `sums` and `counts` (B, p) are released, `noises` (B, 2) the deviations of the noise on either;
+        `number` (B,) are public numbers of records, `family` (B,) says which of `FAMILIES`."""
         unit = (self.usual * number)[:, None]
         signal, density = CLIP * sums @ self.colour / unit, counts @ self.colour / unit
         signal_noise, density_noise = CLIP * noises[:, :1] / unit, noises[:, 1:] / unit

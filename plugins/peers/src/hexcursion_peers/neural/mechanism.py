@@ -33,7 +33,7 @@ from hexcursion_peers.neural.plan import (
     WIDEST,
     Accounting,
     EncoderPlan,
-    Told,
+    PublicInputs,
     channel_noise,
     priced,
 )
@@ -97,9 +97,9 @@ class ConvCnpDesign(Design):
         self.refuse_unless_among("sums", get_args(Sums))
         self.refuse_smoothing()
 
-    def told(self, number: int) -> Told:
+    def told(self, number: int) -> PublicInputs:
         """The facts that the network gets with a release of `number` records."""
-        return Told(number, self.middle, self.spread * self.amplitude, self.ridge)
+        return PublicInputs(number, self.middle, self.spread * self.amplitude, self.ridge)
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,10 @@ LEAST_SD = 0.02
 class Layout:
     """The sizes of a network.
 
-    Parameters
-    ----------
-    channels, context : int
-        Channels that it sees at every pixel, and numbers that are the same everywhere.
-    widths : tuple of int
-        Channels of the levels; each level has half the pixels of the one before along each axis.
-    taps : tuple of int
-        Pixels that a convolution sees along each axis: two odd numbers for a map, one for a line.
-    """
+    `channels`, `context`: channels that it sees at every pixel, and numbers that are the same
+    everywhere. `widths`: channels of the levels; each level has half the pixels of the one before along
+    each axis. `taps`: pixels that a convolution sees along each axis: two odd numbers for a map, one for
+    a line."""
 
     channels: int
     context: int
@@ -104,14 +99,8 @@ def everywhere(x: Single, axes: int) -> Single:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """The trained network; its weights are public, made from simulated data alone.
-
-    Parameters
-    ----------
-    weights : mapping of str to ndarray of float32
-        As the layout's `shapes` name them.
-    layout : Layout
-    """
+    """The trained network; its weights are public, made from simulated data alone, and named by the
+    layout's `shapes`."""
 
     weights: Mapping[str, Single]
     layout: Layout = MAP

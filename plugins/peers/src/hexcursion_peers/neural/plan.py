@@ -33,12 +33,7 @@ _UP = 1.0 + 2.0**-48
 
 def composed_mu(products: InnerProducts, noise: SpectralNoise) -> float:
     """The paper's price, each channel by itself: `mu^2 = 4 k/sums^2 + D/counts^2`, rounded upwards.
-
-    Raises
-    ------
-    InvalidValue
-        If the noise is that of one channel.
-    """
+    Raises InvalidValue if the noise is that of one channel."""
     if noise.counts is None:
         raise InvalidValue("the paper prices two channels: give the noise of both.")
     square = 4.0 * products.largest_square / noise.sums**2 + products.widest_square / noise.counts**2
@@ -61,18 +56,9 @@ def channel_noise(mu: float, products: InnerProducts, accounting: Accounting) ->
 
 
 @dataclass(frozen=True)
-class Told:
-    """The further inputs of a network: all of them public.
-
-    Parameters
-    ----------
-    number : int
-        Records.
-    middle, spread : float
-        Of the field, response units.
-    ridge : float
-        Scatter of a record in units of the spread.
-    """
+class PublicInputs:
+    """The further inputs of a network, all of them public: the number of records, mean and deviation of
+    the field in response units, and the scatter of a record in units of that deviation."""
 
     number: int
     middle: float
@@ -92,24 +78,8 @@ class EncoderPlan:
 
     @classmethod
     def of(cls, lattice: Lattice, window: Window, nodes: Nodes, width: float) -> EncoderPlan:
-        """For a width in metres.
-
-        Parameters
-        ----------
-        lattice : Lattice
-            The public domain.
-        window : Window
-            Of its cells.
-        nodes : Nodes
-            Of the same domain.
-        width : float
-            Length scale of the encoder, metres.
-
-        Raises
-        ------
-        InvalidValue
-            For a width that the network was not trained for.
-        """
+        """For a width of the encoder in metres, and the window and nodes of a public domain. Raises
+        InvalidValue for a width that the network was not trained for."""
         share = width / window.half
         if not NARROWEST <= share <= WIDEST:
             raise InvalidValue(
@@ -126,19 +96,10 @@ class EncoderPlan:
         sums: Floats,
         counts: Floats,
         noise: SpectralNoise,
-        read: Told,
+        read: PublicInputs,
     ) -> tuple[Floats, Floats]:
-        """(R, N) mean and deviation of the field at the cells, response units, from R releases.
-
-        Parameters
-        ----------
-        sums, counts : ndarray, shape (R, p)
-            Released numbers of both channels.
-        noise : SpectralNoise
-            Their deviations.
-        read : Told
-            The public inputs.
-        """
+        """(R, N) mean and deviation of the field at the cells, response units, from `sums` and `counts`
+        (R, p) of R releases, the deviations of their noise, and the public inputs."""
         releases = sums.shape[0]
         middle, spread, ridge = read.middle, read.spread, read.ridge
         same = np.ones(releases)
@@ -161,14 +122,9 @@ class EncoderPlan:
             spread * (self.window.reading @ sd.reshape(flat).T.astype(float)).T,
         )
 
-    def deviates(self, released: SpectralSums, read: Told, paths: int, entropy: Entropy) -> Floats:
-        """Deviates of variance 1 that vary together over the encoder's width.
-
-        Returns
-        -------
-        ndarray, shape (paths, N)
-            Without unit: multiples of the field's deviation at the N cells.
-        """
+    def deviates(self, released: SpectralSums, read: PublicInputs, paths: int, entropy: Entropy) -> Floats:
+        """(paths, N) deviates of variance 1 that vary together over the encoder's width: multiples of
+        the field's deviation at the cells."""
         white = entropy.normal((self.features.size, paths))
         between = self.nodes.spread(np.ascontiguousarray((self.features.values @ white).T))
         return between if self.nodes.one_to_one else between / self._narrowing

@@ -16,7 +16,7 @@ from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, Spec
 from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import SpectralSums
 from hexcursion_peers.neural.corrected import CORRECTION, Correction, context_of, read_twice
-from hexcursion_peers.neural.plan import Told
+from hexcursion_peers.neural.plan import PublicInputs
 from hexcursion_peers.neural.weights import STORED_CORRECTION, network
 
 SHORTEST, LONGEST = 0.1, 1.5
@@ -30,23 +30,10 @@ BLANK = PublicPrior(0.0, 0.4, 1.0)  # features and noise depend on no belief
 class WaterFilledPlan:
     """Everything public that depends on the domain, on the prior's range and on the budget.
 
-    Parameters
-    ----------
-    model : SpectralModel
-        Of the public domain.
-    way : Correction
-        To the network's lattice and back.
-    scale : float
-        Range of the exponential prior, metres.
-    mu : float
-        Price of the release, which decides which sums are worth their noise.
-    density : float
-        Public records of a hexagon.
-    reference : ndarray, shape (N,), optional
-        Public numbers of records of another period.
-    single : bool
-        Whether a hexagon holds one record at most.
-    """
+    `way`: to the network's lattice and back. `scale`: range of the exponential prior, metres. `mu`:
+    price of the release, which decides which sums are worth their noise. `density`: public records of a
+    hexagon. `reference` (N,): public numbers of records of another period. `single`: whether a hexagon
+    holds one record at most."""
 
     model: SpectralModel
     way: Correction
@@ -92,24 +79,10 @@ class WaterFilledPlan:
         sums: Floats,
         counts: Floats,
         noise: SpectralNoise,
-        read: Told,
+        read: PublicInputs,
     ) -> tuple[Floats, Floats]:
-        """As `EncoderPlan.field`: the reading of spectral statistics, corrected.
-
-        Parameters
-        ----------
-        sums, counts : ndarray, shape (R, p)
-            Released numbers of both kinds, of R releases.
-        noise : SpectralNoise
-            Their deviations.
-        read : Told
-            The public inputs.
-
-        Returns
-        -------
-        tuple of ndarray, shape (R, N) each
-            Mean and deviation of the field at the cells, response units.
-        """
+        """As `EncoderPlan.field`: the reading of spectral statistics, corrected; (R, N) mean and
+        deviation."""
         prepared, known = self._believed(noise, read)
         readings = [
             read_twice(self.model, prepared, SpectralSums(one, other, noise), known)
@@ -120,20 +93,15 @@ class WaterFilledPlan:
             network(STORED_CORRECTION, CORRECTION), readings, told, read.middle, read.spread
         )
 
-    def deviates(self, released: SpectralSums, read: Told, paths: int, entropy: Entropy) -> Floats:
-        """Deviates of variance 1 that vary together as under the posterior that is corrected.
-
-        Returns
-        -------
-        ndarray, shape (paths, N)
-            Without unit: multiples of the field's deviation at the N cells.
-        """
+    def deviates(self, released: SpectralSums, read: PublicInputs, paths: int, entropy: Entropy) -> Floats:
+        """(paths, N) deviates of variance 1 that vary together as under the posterior that is corrected:
+        multiples of the field's deviation at the cells."""
         prepared, known = self._believed(released.noise, read)
         reader = prepared.reader(prepared.counts(known, released.counts))
         apart = reader.draw(released.sums, paths, entropy) - self.nodes.spread(reader.mean(released.sums))
         return apart / self.nodes.spread(reader.deviation())
 
-    def _believed(self, noise: SpectralNoise, read: Told) -> tuple[Prepared, PublicCounts]:
+    def _believed(self, noise: SpectralNoise, read: PublicInputs) -> tuple[Prepared, PublicCounts]:
         """The plan under a belief, at the noise that was added, and the known counts."""
         prepared = replace(self.prepared(PublicPrior(read.middle, read.spread, read.ridge)), noise=noise)
         kind: Literal["unknown", "reference"] = "unknown" if self.reference is None else "reference"

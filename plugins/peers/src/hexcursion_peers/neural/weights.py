@@ -21,13 +21,8 @@ STORED_CORRECTION = Path(__file__).with_name("correction.safetensors")
 
 @lru_cache(maxsize=4)
 def network(path: Path = STORED, layout: Layout = MAP) -> Network:
-    """The network of a file of weights; nothing is ever downloaded.
-
-    Raises
-    ------
-    InvalidValue
-        If the file cannot be read.
-    """
+    """The network of a file of weights; nothing is ever downloaded. Raises InvalidValue if it cannot be
+    read."""
     from safetensors import SafetensorError  # the mathematics alone needs numpy and scipy only
     from safetensors.numpy import load_file
 

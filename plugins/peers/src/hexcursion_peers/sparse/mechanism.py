@@ -127,19 +127,9 @@ def inducing_cells(facts: PublicFacts, spacing: float) -> NDArray[np.int64]:
 class InducingPlan:
     """The public part of a release: inducing points, features on a grid, the projection to all cells.
 
-    Parameters
-    ----------
-    prior, features
-        of the N cells
-    between
-        (K, K) correlations of the K inducing points, with a nugget
-    projection
-        (N, K) weights that carry values at the inducing points to the cells
-    prior_variance
-        (N,) in units of the scale squared
-    chosen
-        (K,) cells that the inducing points are
-    """
+    `prior` and `features` are of the N cells; `between` (K, K) are correlations of the K inducing
+    points, with a nugget; `projection` (N, K) carries values at these to the cells; `prior_variance`
+    (N,) is in units of the scale squared; `chosen` (K,) are the cells that the inducing points are."""
 
     prior: Prior
     features: GriddedFeatures
@@ -150,13 +140,8 @@ class InducingPlan:
 
     @classmethod
     def of(cls, facts: PublicFacts, design: SparseGpDesign) -> InducingPlan:
-        """For a design on a public domain.
-
-        Raises
-        ------
-        InvalidValue
-            If the domain or the number of inducing points is too large for dense matrices.
-        """
+        """For a design on a public domain. Raises InvalidValue if the domain or the number of inducing
+        points is too large for dense matrices."""
         lattice: Lattice = facts.lattice
         if lattice.size > MOST_CELLS:
             raise InvalidValue(

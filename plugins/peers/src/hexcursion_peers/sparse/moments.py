@@ -24,15 +24,9 @@ _MOST_RECORDS = 1 << 31
 def paper_sensitivity(response_bound: float, norm: float, balance: float = 1.0) -> float:
     """Honkela and Melkas 2021, Theorem 2: `sqrt(R_y^4/(2c) + 2 R_y^2 R_k^2 + 2 c R_k^4)`.
 
-    Parameters
-    ----------
-    response_bound : float
-        R_y, the bound to which responses are clipped.
-    norm : float
-        R_k^2, an upper bound on the squared length of `k(Z, x)`.
-    balance : float
-        c, the variance of the noise on the first moment over that on the second.
-    """
+    `response_bound` R_y is the bound to which responses are clipped, `norm` R_k^2 an upper bound on the
+    squared length of `k(Z, x)`, `balance` c the variance of the noise on the first moment over that on
+    the second."""
     square, norm, c = positive("response_bound", response_bound) ** 2, positive("norm", norm), balance
     return math.sqrt(square**2 / (2.0 * positive("balance", c)) + 2.0 * square * norm + 2.0 * c * norm**2)
 
@@ -58,23 +52,10 @@ def free_balance(response_bound: float, norm: float) -> float:
 
 
 def symmetric_noise(size: int, deviation: float, entropy: Entropy) -> Floats:
-    """Symmetric matrix, independent N(0, s^2) on the diagonal and N(0, s^2/2) above it.
+    """Symmetric matrix (m, m), independent N(0, s^2) on the diagonal and N(0, s^2/2) above it.
 
-    In the inner product of symmetric matrices this is white noise, so only the Frobenius norm of a change
-    matters.
-
-    Parameters
-    ----------
-    size : int
-        m.
-    deviation : float
-        s.
-    entropy : Entropy
-
-    Returns
-    -------
-    ndarray, shape (m, m)
-    """
+    In the inner product of symmetric matrices this is white noise, so only the Frobenius norm of a
+    change matters."""
     matrix = np.zeros((size, size))
     upper = np.triu_indices(size, 1)
     matrix[upper] = deviation / math.sqrt(2.0) * entropy.normal((upper[0].size,))
@@ -85,16 +66,8 @@ def symmetric_noise(size: int, deviation: float, entropy: Entropy) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The released sums: nothing in them is private any more.
-
-    Parameters
-    ----------
-    first : ndarray, shape (m,)
-        `sum y k(Z, x)` plus noise of deviation `first_noise`.
-    second : ndarray, shape (m, m)
-        `sum k(Z, x) k(Z, x)^T` plus symmetric noise of deviation `second_noise`.
-    first_noise, second_noise : float
-    """
+    """The released sums, nothing in them private any more: `sum y k(Z, x)` (m,) and `sum k(Z, x) k(Z,
+    x)^T` (m, m), each with noise of the stated deviation, symmetric on the second."""
 
     first: Floats
     second: Floats
@@ -115,43 +88,21 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class GriddedFeatures:
-    """k(Z, x) of every public cell on a grid: whole multiples of 2^-15.
-
-    Parameters
-    ----------
-    whole : ndarray of int64, shape (N, m)
-        The features times 2^15.
-    """
+    """k(Z, x) of every public cell on a grid: `whole` (N, m), in multiples of 2^-15."""
 
     whole: NDArray[np.int64]
 
     @classmethod
     def of(cls, features: Floats) -> GriddedFeatures:
-        """Rounded towards zero, so that no vector grows longer.
-
-        Parameters
-        ----------
-        features : ndarray, shape (N, m)
-            k(Z, x) of every cell, in [-1, 1].
-
-        Raises
-        ------
-        InvalidValue
-            If the features are not a matrix of values in [-1, 1].
-        """
+        """Rounded towards zero, so that no vector grows longer. Raises InvalidValue if the features are
+        not a matrix (N, m) of values in [-1, 1]."""
         if features.ndim != 2 or not np.all(np.abs(features) <= 1.0 + 1e-9):
             raise InvalidValue("kernels between cells and inducing points must lie in [-1, 1].")
         return cls(np.trunc(np.clip(features, -1.0, 1.0) * 2.0**BITS).astype(np.int64))
 
     @property
     def values(self) -> Floats:
-        """The features themselves.
-
-        Returns
-        -------
-        ndarray, shape (N, m)
-            In [-1, 1].
-        """
+        """(N, m) the features themselves, in [-1, 1]."""
         return np.asarray(self.whole * 2.0**-BITS, dtype=float)
 
     @property
@@ -160,17 +111,10 @@ class GriddedFeatures:
         return float(np.einsum("ij,ij->i", self.whole, self.whole).max()) * 4.0**-BITS * _UP
 
     def exact(self, records: CollapsedRecords) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First moment in units of 2^-25 and second moment in units of 2^-30, whole numbers. PRIVATE.
+        """First moment (m,) in units of 2^-25 and second moment (m, m) in units of 2^-30, whole numbers.
+        PRIVATE.
 
-        Returns
-        -------
-        tuple of ndarray of int64, shapes (m,) and (m, m)
-
-        Raises
-        ------
-        InvalidValue
-            If a record is outside the domain, or there are too many for sums of 62 bits.
-        """
+        Raises InvalidValue if a record is outside the domain, or there are too many for sums of 62 bits."""
         if records.index[-1] >= self.whole.shape[0]:
             raise InvalidValue("a record lies outside the domain.")
         if records.n >= _MOST_RECORDS:

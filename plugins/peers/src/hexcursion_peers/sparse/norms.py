@@ -18,25 +18,12 @@ _UP = 1.0 + 2.0**-40
 def grid_norm(axes: Sequence[ArrayLike], lengthscales: Sequence[float]) -> float:
     """The squared exponential kernel on a product grid: exact up to a proved margin of about 1e-6.
 
-    Parameters
-    ----------
-    axes : sequence of array_like, each of shape (k,)
-        Coordinates of the grid along each axis, whose numbers k may differ.
-    lengthscales : sequence of float
-        l of `exp(-(x - z)^2/(2 l^2))` along each axis, same unit.
-
-    Returns
-    -------
-    float
-        `max_x sum_z k(x, z)^2`, rounded upwards. The squared kernel factorises, so the maximum is a product
-        of maxima along the axes. On each axis it lies between the outermost points; a fine search may miss it
-        by at most `h^2/8 max |f''|`, with `|f''| <= 2 m/l^2`, which is added.
-
-    Raises
-    ------
-    InvalidValue
-        If there is not one positive lengthscale for each axis.
-    """
+    `axes` (k,) are the grid's coordinates along each axis, whose numbers k may differ; `lengthscales`
+    are l of `exp(-(x - z)^2/(2 l^2))` along each, same unit. The result is `max_x sum_z k(x, z)^2`,
+    rounded upwards. The squared kernel factorises, so the maximum is a product of maxima along the axes.
+    On each axis it lies between the outermost points; a fine search may miss it by at most `h^2/8 max
+    |f''|`, with `|f''| <= 2 m/l^2`, which is added. Raises InvalidValue if there is not one positive
+    lengthscale for each axis."""
     if len(axes) != len(lengthscales) or not axes:
         raise InvalidValue("a grid needs one lengthscale for each axis.")
     product = 1.0
@@ -51,11 +38,5 @@ def grid_norm(axes: Sequence[ArrayLike], lengthscales: Sequence[float]) -> float
 
 
 def largest_norm(features: Floats) -> float:
-    """Largest squared length of the features of one public place, rounded upwards: exact.
-
-    Parameters
-    ----------
-    features : ndarray, shape (N, m)
-        k(Z, x) of all N public places.
-    """
+    """Largest squared length of the features (N, m) of one public place, rounded upwards: exact."""
     return float(np.einsum("ij,ij->i", features, features).max()) * _UP

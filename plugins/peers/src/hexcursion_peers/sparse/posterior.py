@@ -20,19 +20,11 @@ _SWEEPS, _DAMPING = 50, 0.5
 
 
 def regularisation_bound(second_noise: float, variance: float, size: int, failure: float = REFUSED) -> float:
-    """lambda of Honkela and Melkas 2021, equation 13: above the noise's eigenvalues with probability 1 - rho.
+    """lambda of Honkela and Melkas 2021, equation 13: above the noise's eigenvalues with probability 1 -
+    rho.
 
-    Parameters
-    ----------
-    second_noise : float
-        Deviation of the noise on the second moment.
-    variance : float
-        Variance of an observation around the field.
-    size : int
-        Number m of inducing points.
-    failure : float
-        rho.
-    """
+    `second_noise` is the deviation of the noise on the second moment, `variance` that of an observation
+    around the field, `size` the number m of inducing points, `failure` rho."""
     spread = size * math.log(2.0 * size**2 / failure) * (size + 1) / (2.0 * size)
     return positive("second_noise", second_noise) / positive("variance", variance) * math.sqrt(spread)
 
@@ -45,17 +37,8 @@ class InducingPosterior:
     covariance: Floats
 
     def at(self, projection: Floats, between: Floats, prior_variance: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance of the field at P places.
-
-        Parameters
-        ----------
-        projection : ndarray, shape (P, m)
-            `k(V, Z) K^-1`.
-        between : ndarray, shape (m, m)
-            K.
-        prior_variance : ndarray, shape (P,)
-            Prior variance at the places.
-        """
+        """Mean and variance (P,) of the field at P places, by the projection `k(V, Z) K^-1` (P, m), the
+        correlations K (m, m) and the prior variance (P,) at the places."""
         change = self.covariance - between
         variance = prior_variance + np.einsum("ij,jk,ik->i", projection, change, projection)
         return projection @ self.mean, np.maximum(variance, 0.0)
@@ -66,24 +49,14 @@ def private_posterior(
 ) -> InducingPosterior:
     """The paper's posterior given noisy moments, with the covariance of its noise corrected.
 
-    Parameters
-    ----------
-    between : ndarray, shape (m, m)
-        K, the prior covariance of the inducing points.
-    moments : Moments
-        Released.
-    variance : float
-        Variance of an observation around the field.
-    regularisation : float
-        lambda >= 0; raised where the matrix is not positive definite. Free: the matrix is released already.
+    `between` (m, m) is K, the prior covariance of the inducing points; `variance` is that of an observation
+    around the field; `regularisation` lambda >= 0 is raised where the matrix is not positive definite:
+    free, as it is released.
 
-    Notes
-    -----
     `Q = K + B/v + lambda I`, `St = Q^-1`, mean `K St A/v`, covariance `K St K` plus what the noises add:
     `s_a^2/v^2 K St^2 K`, and with `w = St A`, `s_b^2/(2 v^4) K St (|w|^2 I + w w^T) St K`. The paper's
-    equation 17 has the squares of w on the diagonal in place of `w w^T`: it forgets that the noise on the
-    second moment is symmetric, so that each number of it stands in two places.
-    """
+    equation 17 has the squares of w on the diagonal in place of `w w^T`: it forgets that the noise on
+    the second moment is symmetric, so that each number of it stands in two places."""
     size = moments.first.size
     matrix, step = between + moments.second / variance, regularisation
     matrix = 0.5 * (matrix + matrix.T)
@@ -112,21 +85,8 @@ def errors_in_variables(between: Floats, moments: Moments, variance: float) -> I
 
     `A = B w + e` with `u = K w`, `w ~ N(0, K^-1)`, B the released matrix without its negative part and
     `Cov e = v B + s_a^2 I + s_b^2/2 (E|w|^2 I + E w w^T)`; the last expectation is found by iteration.
-
-    Parameters
-    ----------
-    between : ndarray, shape (m, m)
-        K, the prior covariance of the inducing points.
-    moments : Moments
-        Released.
-    variance : float
-        v, variance of an observation around the field.
-
-    Raises
-    ------
-    NumericalFailure
-        If K is not positive definite to working precision.
-    """
+    `between` (m, m) is K, `variance` v that of an observation around the field. Raises NumericalFailure
+    if K is not positive definite to working precision."""
     size = moments.first.size
     value, vector = np.linalg.eigh(0.5 * (moments.second + moments.second.T))
     second = (vector * np.maximum(value, 0.0)) @ vector.T

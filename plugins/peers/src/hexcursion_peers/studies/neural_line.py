@@ -53,19 +53,8 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class NeuralSettings:
-    """The paper's synthetic tasks, and its people.
-
-    Parameters
-    ----------
-    tasks
-        fields of each law, and splits of the people
-    numbers
-        of records
-    epsilons
-        budgets, at `DELTA`
-    people
-        their file; empty leaves them out
-    """
+    """The paper's synthetic tasks, and its people: fields of each law and splits of the people, numbers
+    of records, budgets at `DELTA`, and the people's file; an empty one leaves them out."""
 
     tasks: int = 32
     numbers: tuple[int, ...] = (64, 128, 256, 512)
@@ -241,17 +230,9 @@ def network_predictions(
 
 @dataclass(frozen=True, eq=False)
 class Inducing:
-    """The public part of the sparse process for a law.
-
-    Parameters
-    ----------
-    cross
-        (CELLS, k) correlations with the inducing points
-    between
-        (k, k) correlations among them
-    norm
-        largest squared length of a row of `cross`, rounded upwards: it bounds what one record changes
-    """
+    """The public part of the sparse process for a law: `cross` (CELLS, k) correlations with the inducing
+    points and `between` (k, k) among them; `norm`, the largest squared length of a row of `cross`,
+    rounded upwards, bounds what one record changes."""
 
     cross: Floats
     between: Floats

@@ -47,17 +47,8 @@ RANGES = (3.0, 5.8, 11.2, 21.7, 42.0, 81.0)  # years
 
 @dataclass(frozen=True)
 class OneDimensionSettings:
-    """Both examples.
-
-    Parameters
-    ----------
-    repeats
-        fields of the first, releases of the second
-    epsilons, noises
-        budgets, and scatters of the first example's values
-    heights
-        file of the second; empty leaves it out
-    """
+    """Both examples: fields of the first and releases of the second, budgets, scatters of the first
+    example's values, and the file of the second; an empty one leaves it out."""
 
     repeats: int = 40
     epsilons: tuple[float, ...] = (1.0, 3.0, 10.0)
@@ -192,13 +183,7 @@ class Heights:
 
     @classmethod
     def read(cls, path: Path) -> Heights:
-        """From the table as it is published.
-
-        Raises
-        ------
-        WorkflowError
-            If it is not there.
-        """
+        """From the table as it is published. Raises WorkflowError if it is not there."""
         if not path.is_file():
             raise WorkflowError(
                 f"{path.name} is not there: it is not shipped; name the folder that holds it."

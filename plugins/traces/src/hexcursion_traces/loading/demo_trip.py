@@ -27,19 +27,9 @@ _NEAR = 0.4  # km, standard deviation of a place around the stated one
 
 
 def generated_trip(seed: int) -> bytes:
-    """A trip of about an hour, a record every 30 seconds, with a stay of a quarter of an hour in
-    its middle.
-
-    Parameters
-    ----------
-    seed : int
-        Another seed is another trip between the same parts of the city.
-
-    Returns
-    -------
-    bytes
-        GPX 1.1 with one track, on the open sea, with a note that it is generated.
-    """
+    """A trip of about an hour, a record every 30 seconds, with a stay of a quarter of an hour in its
+    middle: GPX 1.1 with one track, on the open sea, with a note that it is generated. Another seed is
+    another trip between the same parts of the city."""
     rng = np.random.default_rng(seed)
     places = [1000.0 * (np.array([east, north]) + rng.normal(0.0, _NEAR, 2)) for _, east, north in _STAYS]
     parts = []

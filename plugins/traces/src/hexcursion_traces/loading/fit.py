@@ -24,26 +24,12 @@ def is_fit(data: bytes) -> bool:
 
 
 def fit_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read the records of a FIT file, or of several that were joined to one.
+    """Yield the title "", as FIT names no tracks, and the records of a FIT file, or of each of several
+    joined to one.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    data : bytes
-
-    Yields
-    ------
-    title : str
-        "": FIT names no tracks.
-    fixes : list of Fix
-        One per record, also of those without a place, such as a heart rate before the first fix.
-
-    Raises
-    ------
-    DataError
-        For a file that is cut short, does not match its checksum, or is no FIT.
-    """
+    Records without a place, such as a heart rate before the first fix, are among them. Raise
+    `DataError`, with the `name` of the file, if it is cut short, does not match its checksum, or is no
+    FIT."""
     files: list[list[Fix]] = []
     strict = fitdecode.ErrorHandling.RAISE
     try:

@@ -45,15 +45,8 @@ _NAMES: dict[_What, tuple[str, ...]] = {
 
 
 def plt_fixes(data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read a GeoLife trajectory: six lines, then latitude, longitude, 0, feet, days, date, GMT
-    time.
-
-    Yields
-    ------
-    title : str
-        "".
-    fixes : list of Fix
-    """
+    """Yield the title "" and the records of a GeoLife trajectory: six lines, then latitude, longitude,
+    0, feet, days, date, GMT time."""
     fixes = []
     for line in data.decode("latin-1").splitlines()[_HEADER_LINES:]:
         if not line.strip():
@@ -67,25 +60,11 @@ def plt_fixes(data: bytes) -> Iterator[tuple[str, list[Fix]]]:
 
 
 def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read a table with columns for time, latitude and longitude, perhaps for date and mover.
+    """Yield mover and records of a table with columns for time, latitude and longitude, perhaps for date
+    and mover.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file in messages.
-    data : bytes
-
-    Yields
-    ------
-    title : str
-        The entry of the column of movers, "" without one.
-    fixes : list of Fix
-
-    Raises
-    ------
-    DataError
-        If a column is missing.
-    """
+    The mover is "" without such a column; `name` is the file's in messages. Raise `DataError` if a
+    column is missing."""
     stream = GuardedStream(name, io.BytesIO(data), Meter(LIMITS))
     table = find_specification(Table(name, stream.head(HEAD_LINES), stream))
     layout, top, delimiter = table.specification, table.header, table.specification.delimiter
@@ -135,21 +114,9 @@ def _column(name: str, header: list[str], what: _What) -> int | None:
 
 
 def geojson_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read the lines of a GeoJSON file with times in their properties.
+    """Yield name and records of each line of a GeoJSON file with times in its properties; "" for no name.
 
-    Parameters as in `table_fixes`.
-
-    Yields
-    ------
-    title : str
-        The property "name", "" without one.
-    fixes : list of Fix
-
-    Raises
-    ------
-    DataError
-        For broken JSON, no line at all, or a line with more or fewer times than places.
-    """
+    Raise `DataError` for broken JSON, no line at all, or a line with more or fewer times than places."""
     try:
         content = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):

@@ -9,22 +9,9 @@ _SPACE = "http://www.topografix.com/GPX/1/1"
 
 
 def track_gpx(creator: str, name: str, records: Iterable[tuple[str, float, float]]) -> str:
-    """A GPX document.
-
-    Parameters
-    ----------
-    creator : str
-        The program that made it.
-    name : str
-        What the track is called.
-    records : iterable of (str, float, float)
-        Time in ISO 8601, longitude and latitude in degrees, which are written with six decimals.
-
-    Returns
-    -------
-    str
-        XML in UTF-8, with its declaration and a line feed at the end.
-    """
+    """A GPX document with one track `name` by the program `creator`: XML in UTF-8, with its declaration
+    and a line feed at the end. `records` are the time in ISO 8601, and longitude and latitude in
+    degrees, written with six decimals."""
     ElementTree.register_namespace("", _SPACE)
     root = ElementTree.Element(f"{{{_SPACE}}}gpx", {"version": "1.1", "creator": creator})
     track = ElementTree.SubElement(root, f"{{{_SPACE}}}trk")

@@ -15,28 +15,12 @@ _DEEPEST = 64
 
 
 def markup_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read the tracks of a GPX file or the activities of a TCX file.
+    """Yield title, "" for none, and records, of all segments, of the tracks of a GPX file or the activities
+    of a TCX file.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    data : bytes
-        UTF-8, or what its declaration says; blanks before it, as some programs write them, are left out.
-
-    Yields
-    ------
-    title : str
-        "" where the track has none.
-    fixes : list of Fix
-        Of all segments of the track.
-
-    Raises
-    ------
-    DataError
-        For a document type or entities (which could unpack without end or read other files), broken XML, or
-        XML of another kind.
-    """
+    `data` is UTF-8, or what its declaration says; blanks before it, as some programs write them, are
+    left out. Raise `DataError` for a document type or entities (which could unpack without end or read
+    other files), broken XML, or XML of another kind."""
     if _DECLARED.search(data):
         raise DataError(
             f"{name} declares entities, which a trace has no need of: export it again as plain GPX."

@@ -34,20 +34,9 @@ class Fix:
 class Trace:
     """The records of one trip of one mover.
 
-    Parameters
-    ----------
-    name : str
-        Its name in the file, or the name of the file; private, for the curator only.
-    time : (n,) float64
-        Seconds since 1970 in UTC, ascending, no two equal.
-    longitude, latitude : (n,) float64
-        WGS 84 degrees, finite.
-
-    Raises
-    ------
-    ValueError
-        For arrays of unequal length, or times that do not ascend.
-    """
+    `name` is private, for the curator only. `time` (n,) in seconds since 1970 in UTC, ascending, no two
+    equal; `longitude` and `latitude` (n,) in WGS 84 degrees, finite. Raise `ValueError` for arrays of
+    unequal length, or times that do not ascend."""
 
     name: str
     time: NDArray[np.float64]
@@ -66,18 +55,8 @@ class Trace:
         return int(self.time.size)
 
     def thinned(self, seconds: float) -> Trace:
-        """Keep the first record of every slot of some seconds, counted from the first record.
-
-        Parameters
-        ----------
-        seconds : float
-            0 keeps every record.
-
-        Returns
-        -------
-        Trace
-            The choice looks at times only, never at places.
-        """
+        """Keep the first record of every slot of some seconds, counted from the first record; 0 keeps
+        every record. The choice looks at times only, never at places."""
         if seconds <= 0.0 or not self.size:
             return self
         slot = np.floor((self.time - self.time[0]) / seconds)
@@ -88,31 +67,11 @@ class Trace:
 def trace_of(
     name: str, fixes: Sequence[Fix], times: Instants, tally: Tally, zone: ZoneInfo | None = None
 ) -> tuple[Trace, tuple[str, ...]]:
-    """Make raw records into a trace, and count the dropped ones.
+    """Make n raw records and their n times into a trace, possibly empty, and sentences about zones, order
+    and gaps.
 
-    Parameters
-    ----------
-    name : str
-    fixes : sequence of n Fix
-    times : Instants
-        Their n times.
-    tally : Tally
-        Counts every record and every dropped record.
-    zone : ZoneInfo, optional
-        Of the times without a zone; by default UTC.
-
-    Returns
-    -------
-    trace : Trace
-        Possibly empty.
-    notes : tuple of str
-        Sentences about zones, order and gaps.
-
-    Raises
-    ------
-    DataError
-        If times without a zone are ambiguous, since their clock goes back.
-    """
+    `tally` counts every record and every dropped record; `zone` is that of the times without one, by
+    default UTC. Raise `DataError` if times without a zone are ambiguous, since their clock goes back."""
     tally.read(len(fixes))
     time = times.in_utc(zone)
     lon = _degrees([fix.longitude for fix in fixes], of_latitude=False)

@@ -43,33 +43,15 @@ def load_traces(
     zone: str | None = None,
     day_first: bool | None = None,
 ) -> tuple[tuple[Trace, ...], LoadReport]:
-    """Read the traces of a file.
+    """Read the traces of a file with at least one record, in its order, and report every record, kept or
+    dropped.
 
-    Parameters
-    ----------
-    source : path, bytes or open binary file
-        GeoLife .plt, GPX, TCX, FIT, a table with times and places (several traces with a column of
-        movers), or GeoJSON lines with times; plain or packed as .gz. Recognised by content.
-    limits : Limits
-        Of the unpacked file.
-    zone : str, optional
-        The time zone of times that name none, such as "Europe/London"; by default UTC.
-    day_first : bool, optional
-        Whether dates such as 3/4/2018 have the day first; by default all dates of the file decide.
-
-    Returns
-    -------
-    traces : tuple of Trace
-        Those with at least one record, in the order of the file.
-    report : LoadReport
-        Of every record, kept or dropped.
-
-    Raises
-    ------
-    DataError
-        For any other file, in one sentence that names the remedy; `ZoneWanted` if a zone is needed,
-        `OrderWanted` if the order of dates is needed.
-    """
+    The file is recognised by content: GeoLife .plt, GPX, TCX, FIT, a table with times and places
+    (several traces with a column of movers), or GeoJSON lines with times; plain or packed as .gz, within
+    `limits` when unpacked. `zone` is that of times that name none, such as "Europe/London", by default
+    UTC; `day_first` whether dates such as 3/4/2018 have the day first, by default all dates of the file
+    decide. Raise `DataError` for any other file, in one sentence that names the remedy; `ZoneWanted` if
+    a zone is needed, `OrderWanted` if the order of dates is needed."""
     clock = None if zone is None else time_zone(zone)
     name = source_name(source)
     data = _whole(source, name, limits)

@@ -48,36 +48,18 @@ def renyi_of_other_beliefs(order: float, loss: Divergence, distance: Divergence)
 
 
 def shifted_beliefs(certificate: Certificate, deviations: float) -> Certificate:
-    """The guarantee for an adversary who expects the other records elsewhere than a candidate
-    prior.
+    """The guarantee for an adversary who expects the other records elsewhere than a candidate prior: mu + 2
+    `deviations` in place of mu, for the same radius.
 
-    Parameters
-    ----------
-    certificate : Certificate
-        Of the noise that is drawn.
-    deviations : float
-        How far his expected places are from those of a candidate prior, for each place of the
-        secret: the Mahalanobis length of the shift under the covariance of the other records given
-        the secret, both axes together. At least 0.
+    `deviations`, at least 0, bounds how far his expected places are from those of a candidate prior, for
+    each place of the secret: the Mahalanobis length of the shift under the covariance of the other records
+    given the secret, both axes together. Raise `InvalidValue` for a negative or infinite number.
 
-    Returns
-    -------
-    Certificate
-        With mu + 2 `deviations` as an upper bound of the loss, for the same radius.
-
-    Raises
-    ------
-    InvalidValue
-        For a negative or infinite number of deviations.
-
-    Notes
-    -----
     Each hypothesis moves the mean of the release by its own shift e, which is 0 at the secret. The
-    covariance of the release is D + G >= D, so e' (D + G)^-1 e <= e' D^-1 e <= deviations^2 over
-    the other records, and the triangle inequality adds two such lengths to mu. Theorem 3.3 allows
-    for the same shifts, with the divergence order/2 deviations^2; its bound is 1.5 to 4 times as
-    large at high orders.
-    """
+    covariance of the release is D + G >= D, so e' (D + G)^-1 e <= e' D^-1 e <= deviations^2 over the
+    other records, and the triangle inequality adds two such lengths to mu. Meehan and Chaudhuri (2021),
+    Theorem 3.3, allow for the same shifts, with the divergence order/2 deviations^2; that bound is 1.5
+    to 4 times as large at high orders."""
     if not (math.isfinite(deviations) and deviations >= 0.0):
         raise InvalidValue(f"beliefs are shifted by 0 or more deviations, got {deviations!r}.")
     return Certificate((certificate.mu + 2.0 * deviations) * (1.0 + 2.0**-50), certificate.radius)

@@ -26,42 +26,18 @@ def single_secret_noise(
     shape: Shape = "full",
     bare: bool = False,
 ) -> Floats:
-    """Noise of a given trace that hides one direction of a secret best from one prior.
+    """Return the noise (n, n) of trace `budget`, at least `floor`, that hides one direction of a secret
+    best from one prior, of which `covariance` (n, n) is the trace's; all in square metres.
 
-    Parameters
-    ----------
-    covariance : (n, n)
-        Of the trace, square metres.
-    secret : Secret
-        With one direction: a single record, or records that move together.
-    budget : float
-        Trace of the noise covariance: n times the mean squared error per record, square metres.
-    floor : float
-        Least variance of every combination of records, square metres.
-    shape : {"full", "block", "paper"}
-        "full" is optimal. "block" makes the secret's noise independent of the rest (one record
-        only). "paper" is the noise of the paper's published program (one record only), for
-        comparison.
-    bare : bool
-        Allow a floor of 0: noise of rank one, which hides nothing from an adversary with another
-        lengthscale.
+    The secret is a single record, or records that move together. `shape`: "full" is optimal; "block" makes
+    the secret's noise independent of the rest, "paper" is the noise of the paper's published program, for
+    comparison, both for one record. `bare` allows a floor of 0: noise of rank one, which hides nothing from
+    an adversary with another lengthscale. Raise `InvalidValue` for a secret of several directions, a floor
+    that takes the whole budget, or no floor.
 
-    Returns
-    -------
-    (n, n) float64
-        Of trace `budget`, at least `floor`.
-
-    Raises
-    ------
-    InvalidValue
-        For a secret of several directions, a floor that takes the whole budget, or no floor.
-
-    Notes
-    -----
-    a' M^-1 a = max over v of 2 a'v - v'Mv. Exchanging the maximum with the minimum over G of trace
-    T puts the whole budget on v = (D + T I)^-1 a: G = T v v' / |v|^2 and the loss is a'v. A floor k
-    replaces D by D + k I and T by T - n k.
-    """
+    a' M^-1 a = max over v of 2 a'v - v'Mv. Exchanging the maximum with the minimum over G of trace T
+    puts the whole budget on v = (D + T I)^-1 a: G = T v v' / |v|^2 and the loss is a'v. A floor k
+    replaces D by D + k I and T by T - n k."""
     n = covariance.shape[0]
     condition = conditional(covariance, secret)
     spare = check_budget(budget, floor, n, bare)
@@ -79,26 +55,8 @@ def single_secret_noise(
 
 
 def check_budget(budget: float, floor: float, n: int, bare: bool = False) -> float:
-    """The part of a budget above the floor.
-
-    Parameters
-    ----------
-    budget, floor : float
-        Square metres, as for `single_secret_noise`.
-    n : int
-        Number of records.
-    bare : bool
-        Whether a floor of 0 is allowed.
-
-    Returns
-    -------
-    float
-        Positive, square metres.
-
-    Raises
-    ------
-    InvalidValue
-    """
+    """Return the part of a budget above the floor for n records, positive, square metres; raise
+    `InvalidValue` without one, and for no floor unless `bare`."""
     if not (np.isfinite(budget) and budget > 0.0 and np.isfinite(floor) and floor >= 0.0):
         raise InvalidValue("a budget of noise must be positive, and its floor not negative.")
     if floor == 0.0 and not bare:

@@ -26,14 +26,8 @@ Report = Callable[[float, str], None]
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One of the losses to minimise: the largest eigenvalue of at' (spread + L L')^-1 at.
-
-    Parameters
-    ----------
-    at : (n, m) float64
-    spread : (n, n) float64
-        Positive definite. Terms with one object here share its factor.
-    """
+    """One of the losses to minimise: the largest eigenvalue of at' (spread + L L')^-1 at, with `at` (n,
+    m) and `spread` (n, n) positive definite. Terms with one spread object share its factor."""
 
     at: Floats
     spread: Floats
@@ -41,15 +35,8 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The distribution of a budget.
-
-    Parameters
-    ----------
-    factor : (n, r) float64
-        L: the noise is L L', of the given trace.
-    least : float
-        A lower bound of the largest loss of any noise of this trace.
-    """
+    """The distribution of a budget: the factor L (n, r) of the noise L L', and `least`, a lower bound of
+    the largest loss of any noise of this trace."""
 
     factor: Floats
     least: float
@@ -63,25 +50,9 @@ def spread_budget(
     steps: int = STEPS,
     enough: float = ENOUGH,
 ) -> Spread:
-    """Minimise the largest loss of all terms over noise of a given trace.
-
-    Parameters
-    ----------
-    terms : sequence of Term
-    spare : float
-        Trace of the noise.
-    report : callable, optional
-        Called with the finished share and a word; may raise to stop.
-    steps : int
-        Of each of up to four descents.
-    enough : float
-        Relative gap to the optimum at which the search ends.
-
-    Raises
-    ------
-    NumericalFailure
-        If a term's matrix cannot be factored.
-    """
+    """Minimise the largest loss of all terms over noise of the trace `spare`, by up to four descents of
+    `steps`, until the relative gap to the optimum is `enough`. Raise `NumericalFailure` if a term's
+    matrix cannot be factored."""
     factor = _start(terms, spare)
     if len(terms) > 1 or terms[0].at.shape[1] > 1:
         for turn, order in enumerate(_SHARPNESS):

@@ -21,35 +21,16 @@ _THIN = 1e-7  # relative size of eigenvalues that the repair covers
 def dominating_noise(
     noises: Sequence[NDArray[np.float64]], *, steps: int = STEPS, report: Report | None = None
 ) -> Floats:
-    """Noise of about the least trace that is at least as large as each of some noises.
+    """Return noise (n, n) of about the least trace that is at least each of some noises (n, n), square
+    metres.
 
-    Parameters
-    ----------
-    noises : sequence of (n, n)
-        Covariances, square metres.
-    steps : int
-        Of each descent; more steps come closer to the least trace.
-    report : callable, optional
-        Called with the finished share and a word; may raise to stop.
+    It dominates each exactly: after the search, the largest violation and an allowance for rounding are
+    added to the diagonal. Its loss for every secret is therefore at most that of the noise for this secret.
+    More `steps` come closer to the least trace. Raise `InvalidValue` for no noise at all.
 
-    Returns
-    -------
-    (n, n) float64
-        G >= every one of them exactly: after the search, the largest violation and an allowance for
-        rounding are added to the diagonal. Its loss for every secret is therefore at most that of
-        the noise for this secret.
-
-    Raises
-    ------
-    InvalidValue
-        For no noise at all.
-
-    Notes
-    -----
     SDP_B of Meehan and Chaudhuri (2021): min tr G with G >= G_i. With G_i = F_i F_i', the condition
     means that no eigenvalue of F_i' G^-1 F_i exceeds 1, and the least trace is the least largest
-    eigenvalue at trace 1.
-    """
+    eigenvalue at trace 1."""
     if not len(noises):
         raise InvalidValue("there is no noise to dominate: give at least one.")
     stack = np.stack([np.asarray(noise, dtype=np.float64) for noise in noises])
@@ -75,18 +56,8 @@ def dominating_noise(
 
 
 def repaired(noise: NDArray[np.float64], noises: NDArray[np.float64]) -> Floats:
-    """Raise a noise until it is at least as large as each of several.
-
-    Parameters
-    ----------
-    noise : (n, n)
-    noises : (N, n, n)
-
-    Returns
-    -------
-    (n, n) float64
-        `noise` with the largest violation and an allowance for rounding on its diagonal.
-    """
+    """Return a noise (n, n) that is at least each of several (N, n, n): `noise` with the largest
+    violation and an allowance for rounding on its diagonal."""
     n = len(noise)
     even = 0.5 * (noise + noise.T)
     lack = max(0.0, -float(np.min(np.linalg.eigvalsh(even - noises))))
@@ -105,31 +76,14 @@ def multiple_secrets_noise(
     steps: int = STEPS,
     report: Report | None = None,
 ) -> Floats:
-    """The paper's algorithm for several secrets: noises for single secrets, and one that dominates
+    """The paper's algorithm for several secrets: noises for single secrets, and one (n, n) that dominates
     all.
 
-    Parameters
-    ----------
-    covariance : (n, n)
-    secrets : sequence of Secret
-    budget_each : float
-        Trace of the noise for each secret; the result's trace is at most their number times this,
-        up to the repair.
-    floor, shape, bare
-        As for `single_secret_noise`; of the shape "paper", a secret may have several records.
-    steps : int
-        As for `dominating_noise`.
-    report : callable, optional
-
-    Returns
-    -------
-    (n, n) float64
-
-    Notes
-    -----
-    Algorithm "Multiple Secrets" of Meehan and Chaudhuri (2021). `best_noise` has less loss at the
-    same trace, since it shapes one noise for all secrets at once.
-    """
+    `covariance` is (n, n). The trace of the noise for each secret is `budget_each`; that of the result
+    is at most their number times this, up to the repair. `floor`, `shape` and `bare` as for
+    `single_secret_noise`; of the shape "paper" a secret may have several records. Algorithm "Multiple
+    Secrets" of Meehan and Chaudhuri (2021). `best_noise` has less loss at the same trace, since it
+    shapes one noise for all secrets at once."""
     if shape == "paper":
         n = len(covariance)
         spare, ground = check_budget(budget_each, floor, n, bare), floor * np.eye(n)

@@ -18,26 +18,10 @@ MOST_FITTED = 300
 def fitted_prior(times: ArrayLike, axes: ArrayLike, error: float = 3.0) -> TracePrior:
     """Fit lengthscale and amplitude to a trace, both axes alike.
 
-    Parameters
-    ----------
-    times : (n,)
-        Seconds, ascending and different.
-    axes : (2, n)
-        Metres.
-    error : float
-        The receiver's error, metres, taken as known.
-
-    Returns
-    -------
-    TracePrior
-        Of the lengthscale with the largest likelihood between the median step and half the duration. It
-        depends on the private trace: publishing it reveals something that no certificate covers.
-
-    Raises
-    ------
-    InvalidValue
-        For fewer than 4 records, or a trace that never moves.
-    """
+    `times` (n,) are seconds, ascending and different; `axes` (2, n) and the receiver's `error`, taken as
+    known, metres. The lengthscale has the largest likelihood between the median step and half the
+    duration. It depends on the private trace: publishing it reveals something that no certificate
+    covers. Raise `InvalidValue` for fewer than 4 records, or a trace that never moves."""
     t = np.asarray(times, dtype=np.float64)
     places = np.asarray(axes, dtype=np.float64)
     if t.size < 4:

@@ -23,37 +23,17 @@ _UP = 1.0 + 2.0**-30  # error of a solve beyond the slack that the matrix loses
 def loss_matrix(
     covariance: NDArray[np.float64], noise: NDArray[np.float64], secret: Secret, *, exact: bool = False
 ) -> Floats:
-    """How well a release distinguishes two hypotheses about a secret, per square metre of
-    difference.
+    """Return Q = At' (D + G)^-1 At (m, m), how well a release distinguishes two hypotheses about a secret,
+    per square metre of difference: those that differ by v metres are as distinct as two normal
+    distributions of variance 1 at distance sqrt(v' Q v); the Renyi divergence of order a is a/2 v' Q v.
 
-    Parameters
-    ----------
-    covariance : (n, n)
-        Of the trace under the adversary's prior, square metres.
-    noise : (n, n)
-        Covariance of the noise, square metres; it may be correlated between secret and rest.
-    secret : Secret
-    exact : bool
-        Without the allowance for rounding, for comparisons; with it eigenvalues are upper bounds.
+    `covariance` (n, n) is the trace's under the adversary's prior; `noise` (n, n) may be correlated between
+    secret and rest; both in square metres. `exact` leaves out the allowance for rounding, for comparisons;
+    with it eigenvalues are upper bounds. Raise `NumericalFailure` if some combination of records has too
+    little noise to compute the loss.
 
-    Returns
-    -------
-    (m, m) float64
-        Q = At' (D + G)^-1 At: two hypotheses that differ by v metres are as distinct as two normal
-        distributions of variance 1 at distance sqrt(v' Q v); the Renyi divergence of order a is
-        a/2 v' Q v.
-
-    Raises
-    ------
-    NumericalFailure
-        If some combination of records has too little noise to compute the loss.
-
-    Notes
-    -----
     Meehan and Chaudhuri (2021), Theorem 3.4 without its assumption that the noise of the secret is
-    independent of the rest. Q falls as D grows, so subtracting the rounding of D errs towards
-    privacy.
-    """
+    independent of the rest. Q falls as D grows, so subtracting the rounding of D errs towards privacy."""
     condition = conditional(covariance, secret)
     total = condition.spread + np.asarray(noise, dtype=np.float64)
     if not exact:
@@ -71,20 +51,8 @@ def loss_matrix(
 def loss(
     covariance: NDArray[np.float64], noise: NDArray[np.float64], secret: Secret, *, exact: bool = False
 ) -> float:
-    """The largest eigenvalue of `loss_matrix`, which designs minimise.
-
-    Parameters
-    ----------
-    covariance, noise : (n, n)
-    secret : Secret
-    exact : bool
-        As for `loss_matrix`.
-
-    Returns
-    -------
-    float
-        Per square metre; an upper bound unless `exact`.
-    """
+    """Return the largest eigenvalue of `loss_matrix`, which designs minimise, for covariance and noise
+    (n, n): per square metre, an upper bound unless `exact`."""
     return float(np.linalg.eigvalsh(loss_matrix(covariance, noise, secret, exact=exact))[-1])
 
 
@@ -92,19 +60,10 @@ def loss(
 class Certificate:
     """The guarantee of the drawn noise for a secret, computed from this noise and not by a solver.
 
-    Parameters
-    ----------
-    mu : float
-        Two hypotheses at most `radius` apart are no more distinct than two normal distributions of
-        variance 1 at this distance, for any mean of the adversary and any candidate prior.
-    radius : float
-        Metres.
-
-    Notes
-    -----
-    This is not differential privacy: it compares hypotheses about the secret under a
-    Gaussian-process prior from a stated set, not data with and without a person's records.
-    """
+    Two hypotheses at most `radius` metres apart are no more distinct than two normal distributions of
+    variance 1 at distance `mu`, for any mean of the adversary and any candidate prior. This is not
+    differential privacy: it compares hypotheses about the secret under a Gaussian-process prior from a
+    stated set, not data with and without a person's records."""
 
     mu: float
     radius: float
@@ -128,21 +87,14 @@ class Certificate:
         return 0.5 * order * self.mu**2
 
     def odds(self, delta: float) -> float:
-        """Greatest factor of the odds of the two hypotheses, except with probability delta.
+        """Greatest factor of the odds of the two hypotheses, except with probability delta; raise
+        `InvalidValue` for a delta outside (0, 1).
 
-        Raises
-        ------
-        InvalidValue
-            For a delta outside (0, 1).
-
-        Notes
-        -----
-        Under either hypothesis, the change of the logarithm of the odds is normal with variance
-        mu'^2 and mean mu'^2/2 for some mu' <= mu, since both have one covariance. Its size exceeds
-        mu^2/2 + mu z with probability at most delta, for the normal quantile z at 1 - delta/2. The
-        factor e^epsilon of `epsilon(delta)` is no such bound: it is exceeded with a probability
-        above delta (plugins/traces/docs/traces.md).
-        """
+        Under either hypothesis, the change of the logarithm of the odds is normal with variance mu'^2
+        and mean mu'^2/2 for some mu' <= mu, since both have one covariance. Its size exceeds mu^2/2 + mu
+        z with probability at most delta, for the normal quantile z at 1 - delta/2. The factor e^epsilon
+        of `epsilon(delta)` is no such bound: it is exceeded with a probability above delta
+        (plugins/traces/docs/traces.md)."""
         if math.isinf(self.mu):
             return math.inf
         far = -float(ndtri(0.5 * open_unit("delta", delta)))
@@ -155,28 +107,12 @@ def certify(
     secret: Secret,
     radius: float,
 ) -> Certificate:
-    """The guarantee of two independent axes, both with noise of this covariance.
+    """Return the guarantee of two independent axes, both with noise (n, n) of this covariance per axis,
+    square metres.
 
-    Parameters
-    ----------
-    covariances : tuple of (n, n)
-        Of the trace under every candidate prior, the same for both axes.
-    noise : (n, n)
-        Covariance per axis, square metres.
-    secret : Secret
-    radius : float
-        Largest distance of the two hypotheses, metres, in the plane.
-
-    Returns
-    -------
-    Certificate
-        The worst over the candidates. For a disc the two axes need no sum: r^2 max(q_x, q_y).
-
-    Raises
-    ------
-    InvalidValue
-        If the radius is not positive.
-    """
+    `covariances` are those (n, n) of the trace under every candidate prior, the same for both axes; the
+    worst counts. `radius` is the largest distance of the two hypotheses in the plane, metres: raise
+    `InvalidValue` unless it is positive. For a disc the two axes need no sum: r^2 max(q_x, q_y)."""
     if not (math.isfinite(radius) and radius > 0.0):
         raise InvalidValue(f"the radius of a secret must be a positive number of metres, got {radius!r}.")
     square = max(secret.square(loss_matrix(covariance, noise, secret)) for covariance in covariances)
@@ -184,19 +120,11 @@ def certify(
 
 
 def joined(noises: tuple[NDArray[np.float64], ...]) -> Floats:
-    """The noise of several stacked releases, independent from release to release.
+    """Return the noise (n, n) of several stacked releases, block diagonal, as it is independent between
+    them.
 
-    Parameters
-    ----------
-    noises : tuple of (n_i, n_i)
-        Of traces whose times are concatenated in the same order. The loss of all together is that
-        of this noise under the prior of all these times; losses are never added.
-
-    Returns
-    -------
-    (n, n) float64
-        Block diagonal.
-    """
+    `noises` (n_i, n_i) are of traces whose times are concatenated in the same order. The loss of all
+    together is that of this noise under the prior of all these times; losses are never added."""
     size = sum(len(noise) for noise in noises)
     stacked, at = np.zeros((size, size)), 0
     for noise in noises:

@@ -23,17 +23,9 @@ design robust against other priors."""
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The noise of a search, with a proved distance from the optimum.
-
-    Parameters
-    ----------
-    noise : (n, n) float64
-        Square metres.
-    worst : float
-        Largest loss of this noise over the secrets and candidate priors, per square metre.
-    least : float
-        A lower bound, to working precision, of the worst loss of any noise of this budget and floor.
-    """
+    """The noise (n, n) of a search, square metres, its `worst` loss over the secrets and candidate
+    priors, and `least`, to working precision a lower bound of the worst loss of any noise of this budget
+    and floor; per square metre."""
 
     noise: Floats
     worst: float
@@ -56,36 +48,19 @@ def best_noise(
 ) -> Design:
     """Minimise the worst loss over all secrets and all candidate priors at a given budget.
 
-    Parameters
-    ----------
-    covariances : sequence of (n, n)
-        Of the trace, one per candidate prior, square metres.
-    secrets : sequence of Secret
-        Protected one by one: each enters with its largest eigenvalue.
-    budget : float
-        Trace of the noise covariance, square metres.
-    floor : float, optional
-        Least variance of every combination of records; by default `FLOOR_SHARE` of the mean variance.
-    report : callable, optional
-        Called with the finished share and a word; may raise to stop the search.
-    enough : float
-        Relative gap to the optimum at which the search ends.
+    `covariances` (n, n) are the trace's, one per candidate prior; `budget` is the trace of the noise
+    covariance; `floor` the least variance of every combination of records, by default `FLOOR_SHARE` of the
+    mean variance; all in square metres. Secrets are protected one by one: each enters with its largest
+    eigenvalue. The search ends at the relative gap `enough`. Raise `InvalidValue` for no secret or prior,
+    or a floor that takes the whole budget.
 
-    Raises
-    ------
-    InvalidValue
-        For no secret or prior, or a floor that takes the whole budget.
-
-    Notes
-    -----
     The problem of Meehan and Chaudhuri (2021), section 4, in exact convex form: minimise over G >=
-    floor, tr G <= T the largest eigenvalue of At'(D + G)^-1 At, which a semidefinite solver reads
-    as a matrix inequality of size n + k. It is small, and smooth but for the maximum, so L-BFGS
-    solves it directly: G = floor I + L L' with as many columns as there are directions to hide, and
-    a Schatten norm of rising order in place of the maximum. The matrices Q are operator convex in
-    G, so every point gives a lower bound of the optimum (`least`), which exposes a wrong answer.
-    The reported loss of a design is that of its noise.
-    """
+    floor, tr G <= T the largest eigenvalue of At'(D + G)^-1 At, which a semidefinite solver reads as a
+    matrix inequality of size n + k. It is small, and smooth but for the maximum, so L-BFGS solves it
+    directly: G = floor I + L L' with as many columns as there are directions to hide, and a Schatten
+    norm of rising order in place of the maximum. The matrices Q are operator convex in G, so every point
+    gives a lower bound of the optimum (`least`), which exposes a wrong answer. The reported loss of a
+    design is that of its noise."""
     if not covariances or not secrets:
         raise InvalidValue("a design needs at least one secret and one prior.")
     n = len(covariances[0])
@@ -109,21 +84,8 @@ def noise_for(
     *,
     floor: float | None = None,
 ) -> Floats:
-    """The best noise of one secret, in closed form for one prior and one direction.
-
-    Parameters
-    ----------
-    covariances : sequence of (n, n)
-    secret : Secret
-    budget : float
-    floor : float, optional
-        As for `best_noise`.
-
-    Returns
-    -------
-    (n, n) float64
-        Square metres.
-    """
+    """Return the best noise (n, n) of one secret, square metres, in closed form for one prior and one
+    direction; `covariances` (n, n), `budget` and `floor` as for `best_noise`."""
     if len(covariances) == 1 and secret.directions.shape[1] == 1:
         ground = FLOOR_SHARE * budget / len(covariances[0]) if floor is None else floor
         return single_secret_noise(covariances[0], secret, budget, floor=ground)

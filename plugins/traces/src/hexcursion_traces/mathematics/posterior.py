@@ -15,23 +15,10 @@ from hexcursion_traces.mathematics.secret import Secret
 
 
 def posterior_covariance(covariance: NDArray[np.float64], noise: NDArray[np.float64]) -> Floats:
-    """Covariance of the trace given its release, under a prior.
+    """Return S - S (S + G)^-1 S (n, n), the covariance of the trace given its release under a prior.
 
-    Parameters
-    ----------
-    covariance, noise : (n, n)
-        Square metres; the noise may be singular, their sum may not.
-
-    Returns
-    -------
-    (n, n) float64
-        S - S (S + G)^-1 S, square metres.
-
-    Raises
-    ------
-    NumericalFailure
-        If the sum is singular to working precision.
-    """
+    `covariance` S and `noise` G (n, n) are in square metres. The noise may be singular; raise
+    `NumericalFailure` if the sum is, to working precision."""
     gain = _gain(covariance, noise)
     posterior = covariance - gain @ covariance
     return np.asarray(0.5 * (posterior + posterior.T))
@@ -48,20 +35,11 @@ def _gain(covariance: NDArray[np.float64], noise: NDArray[np.float64]) -> Floats
 
 
 def interval(covariance: NDArray[np.float64], noise: NDArray[np.float64], secret: Secret) -> float:
-    """Width of the adversary's central 68 % interval for a secret, per axis.
+    """Return the width of the adversary's central 68 % interval for a secret, metres per axis.
 
-    Parameters
-    ----------
-    covariance, noise : (n, n)
-        Square metres.
-    secret : Secret
-
-    Returns
-    -------
-    float
-        Metres: 2 sqrt of the smallest posterior variance over combinations of the secret's records (the
-        paper's measure), or of their mean if they move together.
-    """
+    `covariance` and `noise` (n, n) are in square metres. It is 2 sqrt of the smallest posterior variance
+    over combinations of the secret's records (the paper's measure), or of their mean if they move
+    together."""
     index = np.array(secret.records)
     inner = posterior_covariance(covariance, noise)[np.ix_(index, index)]
     if secret.moves == "together":
@@ -85,40 +63,19 @@ def concentrated_noise(n: int, budget: float, secrets: tuple[Secret, ...]) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A reader's estimate of the places behind a release, one axis.
-
-    Parameters
-    ----------
-    mean : (n,) float64
-        Metres.
-    covariance : (n, n) float64
-        Square metres.
-    """
+    """A reader's estimate of the places behind a release, one axis: mean (n,) in metres and covariance
+    (n, n) in square metres."""
 
     mean: Floats
     covariance: Floats
 
 
 def estimate(released: ArrayLike, covariance: NDArray[np.float64], noise: NDArray[np.float64]) -> Estimate:
-    """Estimate the places from a release with known noise, under a prior with an unknown mean.
+    """Estimate the places from a release (n,) of one axis, metres, with known noise, under a prior with an
+    unknown mean; `covariance` and `noise` (n, n) are in square metres.
 
-    Parameters
-    ----------
-    released : (n,)
-        One axis, metres.
-    covariance, noise : (n, n)
-        Square metres.
-
-    Returns
-    -------
-    Estimate
-        With the mean by generalised least squares, whose uncertainty is part of the covariance.
-
-    Raises
-    ------
-    NumericalFailure
-        If prior and noise together are singular.
-    """
+    The mean is found by generalised least squares, and its uncertainty is part of the covariance. Raise
+    `NumericalFailure` if prior and noise together are singular."""
     z = np.asarray(released, dtype=np.float64)
     try:
         factor = cho_factor(covariance + noise, lower=True)

@@ -20,25 +20,14 @@ ROBUST_FACTORS = (0.5, 0.75, 1.0, 1.25, 1.5)
 class TracePrior:
     """The covariance of one axis of a trace; its mean is arbitrary and the guarantee holds for every mean.
 
-    Parameters
-    ----------
-    lengthscale : float
-        Seconds (or samples, where times count samples) over which places stay alike.
-    amplitude : float
-        Standard deviation of a place, metres. The loss falls as it grows, so a guarantee for one amplitude
-        holds for every larger one with the same ratio of error to amplitude.
-    error : float
-        Standard deviation of the receiver's own error, metres: independent from one record to the next, the
-        same where one record is released twice.
-    period : float, optional
-        Seconds after which the trip repeats itself; then the covariance is exp(-2 sin^2(pi d / p) / l^2) with
-        a lengthscale without a unit, as in Meehan and Chaudhuri (2021).
-
-    Raises
-    ------
-    InvalidValue
-        For a number that is not positive and finite (the error may be 0).
-    """
+    `lengthscale`: seconds (or samples, where times count samples) over which places stay alike.
+    `amplitude`: standard deviation of a place, metres; the loss falls as it grows, so a guarantee for
+    one amplitude holds for every larger one with the same ratio of error to amplitude. `error`: standard
+    deviation of the receiver's own error, metres: independent from one record to the next, the same
+    where one record is released twice. `period`: seconds after which the trip repeats itself; then the
+    covariance is exp(-2 sin^2(pi d / p) / l^2) with a lengthscale without a unit, as in Meehan and
+    Chaudhuri (2021). Raise `InvalidValue` for a number that is not positive and finite (the error may be
+    0)."""
 
     lengthscale: float
     amplitude: float = 1.0
@@ -54,18 +43,8 @@ class TracePrior:
             raise InvalidValue(f"the receiver's error must be a number of at least 0, got {self.error!r}.")
 
     def covariance(self, times: ArrayLike) -> Floats:
-        """Covariance of the places at some times.
-
-        Parameters
-        ----------
-        times : (n,)
-            Seconds; equal times are the same place.
-
-        Returns
-        -------
-        (n, n) float64
-            Square metres.
-        """
+        """Return the covariance (n, n) of the places at times (n,), square metres and seconds; equal
+        times are the same place."""
         t = np.asarray(times, dtype=np.float64)
         return self.between(t[:, None] - t[None, :])
 
@@ -83,15 +62,5 @@ class TracePrior:
         return np.asarray(self.amplitude**2 * like + self.error**2 * (apart == 0.0))
 
     def candidates(self, factors: tuple[float, ...] = ROBUST_FACTORS) -> tuple[TracePrior, ...]:
-        """The same prior with other lengthscales.
-
-        Parameters
-        ----------
-        factors : tuple of float
-            Relative to this prior's own.
-
-        Returns
-        -------
-        tuple of TracePrior
-        """
+        """Return the same prior with other lengthscales, `factors` relative to its own."""
         return tuple(replace(self, lengthscale=self.lengthscale * factor) for factor in factors)

@@ -16,37 +16,18 @@ STABILISER = 1000.0
 def published_noise(
     covariance: NDArray[np.float64], secret: Secret, budget: float, *, stabiliser: float = STABILISER
 ) -> Floats:
-    """Noise of the paper's published program (SDP_A), of a given trace, for a secret of any size.
+    """Return the noise (n, n) of the paper's published program (SDP_A) for a secret of any size.
 
-    Parameters
-    ----------
-    covariance : (n, n)
-        Of the trace, square metres.
-    secret : Secret
-        The paper has only records that move separately: `secret.moves` is ignored.
-    budget : float
-        Trace of the noise covariance, square metres.
-    stabiliser : float
+    `covariance` (n, n) is the trace's and `budget` the trace of the noise, square metres: raise
+    `InvalidValue` unless it is positive. The paper has only records that move separately: `secret.moves` is
+    ignored. The noise is independent and of one variance on the secret, correlated and of low rank on the
+    rest. Without a floor a certificate may not exist: the noise is for comparisons.
 
-    Returns
-    -------
-    (n, n) float64
-        Independent noise of one variance on the secret, correlated noise of low rank on the rest.
-        Without a floor a certificate may not exist: the noise is for comparisons.
-
-    Raises
-    ------
-    InvalidValue
-        For a budget that is not positive.
-
-    Notes
-    -----
-    The program maximises the least eigenvalue of L (D + G) L', L the pseudoinverse of At, over all
-    G of the trace, then drops the blocks between secret and rest and averages the secret's
-    diagonal. For one L G L' = M the cheapest G is At M At', of trace tr(M At' At). So M = beta I -
-    L D L' with the beta that uses the budget up, if this is positive; the stabiliser makes it so
-    (Meehan and Chaudhuri 2021, section 4).
-    """
+    The program maximises the least eigenvalue of L (D + G) L', L the pseudoinverse of At, over all G of
+    the trace, then drops the blocks between secret and rest and averages the secret's diagonal. For one
+    L G L' = M the cheapest G is At M At', of trace tr(M At' At). So M = beta I - L D L' with the beta
+    that uses the budget up, if this is positive; the stabiliser makes it so (Meehan and Chaudhuri 2021,
+    section 4)."""
     if not (np.isfinite(budget) and budget > 0.0):
         raise InvalidValue("a budget of noise must be positive.")
     n, index = len(covariance), np.array(secret.records)

@@ -19,28 +19,14 @@ _WORST_CONDITION = 1e10
 
 @dataclass(frozen=True)
 class Secret:
-    """Records of a trace whose places must stay uncertain.
+    """Records of a trace whose places must stay uncertain, by their ascending positions.
 
-    Parameters
-    ----------
-    records : tuple of int
-        Their positions in the trace, ascending.
-    moves : {"together", "separately"}
-        The compared pairs of hypotheses. "together": the whole secret happened elsewhere, with every
-        record moved by the same vector ("the stop was in this street or in that one").
-        "separately": each record may have been elsewhere by itself, the paper's compound secret,
-        which needs far more noise for close records.
-
-    Raises
-    ------
-    InvalidValue
-        For no records, for records out of order, or for an unknown word.
-
-    Notes
-    -----
-    With one record both are the paper's basic secret (Meehan and Chaudhuri 2021, Definition of
-    S_pairs; a difference of at most r between the two hypotheses).
-    """
+    `moves` are the compared pairs of hypotheses. "together": the whole secret happened elsewhere, with
+    every record moved by the same vector ("the stop was in this street or in that one"). "separately":
+    each record may have been elsewhere by itself, the paper's compound secret, which needs far more
+    noise for close records. With one record both are the paper's basic secret (Meehan and Chaudhuri
+    2021, Definition of S_pairs; a difference of at most r between the two hypotheses). Raise
+    `InvalidValue` for no records, for records out of order, or for an unknown word."""
 
     records: tuple[int, ...]
     moves: Moves = "together"
@@ -58,18 +44,9 @@ class Secret:
         return np.ones((k, 1)) if self.moves == "together" else np.eye(k)
 
     def square(self, q: NDArray[np.float64]) -> float:
-        """The largest v' Q v over differences of 1 metre per record, which bounds it per r^2.
-
-        Parameters
-        ----------
-        q : (m, m)
-            The loss matrix of `loss_matrix`, per square metre.
-
-        Returns
-        -------
-        float
-            An upper bound in two dimensions, for records that may move anywhere in a disc.
-        """
+        """Return the largest v' Q v over differences of 1 metre per record, which bounds it per r^2, of
+        the loss matrix (m, m) per square metre: an upper bound in two dimensions, for records that may
+        move anywhere in a disc."""
         return float(q.shape[0] * np.linalg.eigvalsh(q)[-1])
 
 
@@ -77,15 +54,9 @@ class Secret:
 class Conditional:
     """The distribution of a trace given its secret: Z | X_S = s is N(at c + const, spread + noise).
 
-    Parameters
-    ----------
-    at : (n, m) float64
-        Change of the whole trace by a unit of each direction of the secret.
-    spread : (n, n) float64
-        Covariance of the trace given the secret, square metres; zero in the secret's rows.
-    slack : float
-        Bound of the rounding error of an eigenvalue of `spread`, square metres.
-    """
+    `at` (n, m): change of the whole trace by a unit of each direction of the secret. `spread` (n, n):
+    covariance of the trace given the secret, square metres; zero in the secret's rows. `slack`: bound of
+    the rounding error of an eigenvalue of `spread`, square metres."""
 
     at: Floats
     spread: Floats
@@ -93,20 +64,9 @@ class Conditional:
 
 
 def conditional(covariance: NDArray[np.float64], secret: Secret) -> Conditional:
-    """Condition a trace on its secret.
-
-    Parameters
-    ----------
-    covariance : (n, n)
-        Of the trace, square metres.
-    secret : Secret
-
-    Raises
-    ------
-    InvalidValue
-        If the secret has a record outside of the trace, or if the covariance of its records is
-        singular to working precision.
-    """
+    """Condition a trace of this covariance (n, n), square metres, on its secret. Raise `InvalidValue` if
+    the secret has a record outside of the trace, or if the covariance of its records is singular to
+    working precision."""
     n = covariance.shape[0]
     index = np.array(secret.records)
     if index[-1] >= n:

@@ -34,17 +34,11 @@ _FELT = 9.0  # lengthscales at which correlations, below 3e-18, are cut off
 
 @dataclass(frozen=True, eq=False)
 class TraceNoise:
-    """Noise of a trace, one axis: blocks of records with correlated noise, and a floor elsewhere.
+    """Noise of a trace of `size` records, one axis: blocks of records with correlated noise, and a floor
+    elsewhere.
 
-    Parameters
-    ----------
-    size : int
-        Number of records.
-    floor : float
-        Variance of the records outside of every block, square metres.
-    blocks : tuple of (int, (m, m) float64)
-        First record of each block and its covariance, in order and without overlap.
-    """
+    `floor`: variance of the records outside of every block; `blocks`: first record of each block and its
+    covariance (m, m), in order and without overlap; square metres."""
 
     size: int
     floor: float
@@ -98,25 +92,11 @@ def design_noise(
 ) -> TraceNoise:
     """Shape noise with a mean squared error per record in the windows around the secrets.
 
-    Parameters
-    ----------
-    times : (n,)
-        Seconds, ascending.
-    secrets : sequence of Secret
-    prior : TracePrior
-    mean_square : float
-        Square metres per axis; records outside of every window get `FLOOR_SHARE` of it.
-    mode : {"robust", "exact"}
-        "robust" minimises the worst loss over `ROBUST_FACTORS` times the lengthscale, "exact" the
-        loss for the stated lengthscale.
-    report : callable, optional
-
-    Raises
-    ------
-    InvalidValue
-        For no secret, too many records, or secrets whose windows merge to more than
-        `LARGEST_WINDOW` records.
-    """
+    `times` (n,) are seconds, ascending; `mean_square` is in square metres per axis, and records outside
+    of every window get `FLOOR_SHARE` of it. `mode`: "robust" minimises the worst loss over
+    `ROBUST_FACTORS` times the lengthscale, "exact" the loss for the stated lengthscale. Raise
+    `InvalidValue` for no secret, too many records, or secrets whose windows merge to more than
+    `LARGEST_WINDOW` records."""
     t = np.asarray(times, dtype=np.float64)
     if t.size > MOST_RECORDS:
         raise InvalidValue(
@@ -174,15 +154,8 @@ def _spans(t: Floats, secrets: Sequence[Secret], reach: float) -> list[tuple[int
 
 @dataclass(frozen=True)
 class Standing:
-    """The guarantee of a release for one secret.
-
-    Parameters
-    ----------
-    certificate : Certificate
-        For both axes and the worst candidate.
-    interval : float
-        The smallest width of the adversary's 68 % interval over the candidates, metres per axis.
-    """
+    """The guarantee of a release for one secret: the certificate for both axes and the worst candidate,
+    and the smallest width of the adversary's 68 % interval over the candidates, metres per axis."""
 
     certificate: Certificate
     interval: float
@@ -197,37 +170,20 @@ def standing(
     *,
     factors: tuple[float, ...] = ROBUST_FACTORS,
 ) -> Standing:
-    """Certify a secret against a whole trace of any length.
+    """Certify a secret against a whole trace of any length: its loss is an upper bound, the interval a
+    lower one.
 
-    Parameters
-    ----------
-    times : (n,)
-        Seconds.
-    noise : TraceNoise
-        Of the draw.
-    secret : Secret
-    prior : TracePrior
-    radius : float
-        Largest distance of two hypotheses, metres.
-    factors : tuple of float
-        The candidates: lengthscales relative to the prior's.
+    `times` (n,) are seconds, `noise` is that of the draw, `radius` the largest distance of two hypotheses,
+    metres; `factors` are the candidates: lengthscales relative to the prior's.
 
-    Returns
-    -------
-    Standing
-        The loss is an upper bound, the interval a lower bound.
-
-    Notes
-    -----
-    Up to 700 records the full matrices are used. Beyond that Q = P_SS^-1 - S_SS^-1, the precision
-    that the release adds to the secret. The posterior P is the parallel sum of prior and noise,
-    which grows with the prior. The prior's covariance is cut off beyond 9 lengthscales
-    (correlations of 3e-18), and the greatest possible change is subtracted from the receiver's
-    error. The cut prior is thus below the stated one, and the loss of all records together is
-    still an upper bound. Records of equal times, as in two stacked releases, are one place with
-    one error of the receiver. They become a single record whose noise has the sum of their
-    precisions, which is exact; the greatest possible rounding is subtracted from this noise.
-    """
+    Up to 700 records the full matrices are used. Beyond that Q = P_SS^-1 - S_SS^-1, the precision that
+    the release adds to the secret. The posterior P is the parallel sum of prior and noise, which grows
+    with the prior. The prior's covariance is cut off beyond 9 lengthscales (correlations of 3e-18), and
+    the greatest possible change is subtracted from the receiver's error. The cut prior is thus below the
+    stated one, and the loss of all records together is still an upper bound. Records of equal times, as
+    in two stacked releases, are one place with one error of the receiver. They become a single record
+    whose noise has the sum of their precisions, which is exact; the greatest possible rounding is
+    subtracted from this noise."""
     t = np.asarray(times, dtype=np.float64)
     candidates = prior.candidates(factors)
     if t.size > _DENSE and np.any(np.diff(t) <= 0.0):

@@ -23,19 +23,8 @@ _MOST = 2000  # places per layer: enough for a trip, few enough to send at every
 
 @dataclass(frozen=True, eq=False)
 class TripLine:
-    """A line on the map.
-
-    Parameters
-    ----------
-    name : str
-        The layer's id.
-    role : Role
-        Of the palette in `geo.colours`.
-    longitude, latitude : (n,)
-        Degrees.
-    width : float
-        Pixels.
-    """
+    """A line on the map: the layer's id, its colour in `geo.colours`, longitude and latitude (n,) in
+    degrees, and the width in pixels."""
 
     name: str
     role: Role
@@ -48,20 +37,8 @@ class TripLine:
 class Rings:
     """Circles on the map: places with a radius, such as one standard deviation of noise.
 
-    Parameters
-    ----------
-    name : str
-        The layer's id.
-    role : Role
-        Of the palette in `geo.colours`.
-    longitude, latitude : (n,)
-        Degrees.
-    radius : (n,)
-        Metres.
-    filled : bool
-    pick : bool
-        Whether a click chooses circles; a circle then has its index as "i".
-    """
+    `name` is the layer's id, `longitude` and `latitude` (n,) are in degrees, `radius` (n,) in metres;
+    `pick` says whether a click chooses circles: a circle then has its index as "i"."""
 
     name: str
     role: Role
@@ -91,20 +68,8 @@ def trip_deck(
 ) -> pydeck.Deck:
     """Draw a trip without a background map: no server of tiles learns where it was.
 
-    Parameters
-    ----------
-    lines : sequence of TripLine
-        At least one, with at least one place.
-    rings : sequence of Rings
-    theme : {"light", "dark"}
-    width, height : int
-        Pixels; they only place the first view.
-
-    Returns
-    -------
-    pydeck.Deck
-        Layer ids are the names of the lines and rings.
-    """
+    There is at least one line, with at least one place. Width and height, in pixels, only place the
+    first view; layer ids are the names of lines and rings."""
     layers = [_circles(ring, theme) for ring in rings if ring.filled]
     layers += [_path(line, theme) for line in lines]
     layers += [_circles(ring, theme) for ring in rings if not ring.filled]

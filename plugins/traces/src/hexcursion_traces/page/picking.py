@@ -21,19 +21,9 @@ _MOST = 1000  # places of the chart
 
 
 def span_of_records(trace: Trace, records: Sequence[int]) -> Span:
-    """The span of clicked records.
+    """The span of clicked records: a single record gives its stay, several that from the first to the last.
 
-    Parameters
-    ----------
-    trace : Trace
-    records : sequence of int
-        At least one: a single record gives its stay, several the span from the first to the last.
-
-    Returns
-    -------
-    (start, end)
-        UTC without a zone, whole seconds that include the records, within the trip.
-    """
+    Start and end are in UTC without a zone, whole seconds that include the records, within the trip."""
     first, last = min(records), max(records)
     if first == last:
         first, last = stay_around(trace.time, on_a_plane(trace)[1], first, TraceSettings().stop_radius)
@@ -75,18 +65,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def distance_chart(trace: Trace) -> alt.Chart:
-    """Distance from the first record over time, which is level at a stop.
-
-    Parameters
-    ----------
-    trace : Trace
-        Private: the chart is for the curator.
-
-    Returns
-    -------
-    altair.Chart
-        With a selection of a stretch of time, named `BRUSH`.
-    """
+    """Distance from the first record over time, which is level at a stop: private, for the curator. It
+    has a selection of a stretch of time, named `BRUSH`."""
     step = max(1, -(-trace.size // _MOST))
     places = on_a_plane(trace)[1]
     away = np.hypot(*(places - places[0]).T)[::step]

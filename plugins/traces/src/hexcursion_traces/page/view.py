@@ -34,16 +34,8 @@ def span_text(window: Window) -> str:
 
 @dataclass(frozen=True)
 class Trip:
-    """A trip in numbers.
-
-    Parameters
-    ----------
-    records : int
-    minutes : float
-        From the first to the last record.
-    step : float
-        Seconds between records, median.
-    """
+    """A trip in numbers: its records, its minutes from the first to the last, and the median seconds
+    between them."""
 
     records: int
     minutes: float

@@ -28,17 +28,9 @@ KEY = "traces"
 class TraceWork:
     """Mutable state of one session's traces; forgotten with the session, and the upload with it.
 
-    Parameters
-    ----------
-    generated
-        whether the trip is invented, so that no real places are at stake
-    order_wanted
-        the upload with dates in an open order of day and month
-    session
-        a token for the ledger: a second click with it is no second release
-    releasing
-        locked while a trip is charged and drawn
-    """
+    `generated`: whether the trip is invented, so that no real places are at stake. `order_wanted`: the
+    upload with dates in an open order of day and month. `session`: a token for the ledger: a second
+    click with it is no second release. `releasing`: locked while a trip is charged and drawn."""
 
     folder: PrivateFolder = field(default_factory=PrivateFolder)
     session: str = field(default_factory=random_name)
@@ -62,13 +54,8 @@ class TraceWork:
     def read_upload(
         self, upload: str, name: str, data: bytes, zone: str | None = None, day_first: bool | None = None
     ) -> None:
-        """Read an upload, its times in a zone and its dates in an order.
-
-        Raises
-        ------
-        DataError
-            For an unreadable upload; the earlier trip stays. `OrderWanted` sets `order_wanted`.
-        """
+        """Read an upload, its times in a zone and its dates in an order. Raise `DataError` for an
+        unreadable one; the earlier trip stays. `OrderWanted` sets `order_wanted`."""
         if (upload, zone, day_first) == (self.upload, self.zone, self.day_first):
             return
         try:

@@ -37,12 +37,7 @@ class SimulatedNoise:
         self._entropy = SimulationEntropy(int(rng.integers(1 << 62)))
 
     def rounded_normal(self, scale: float, size: int) -> NDArray[np.int64]:
-        """Whole numbers of deviation `scale`.
-
-        Returns
-        -------
-        ndarray of int64, shape (size,)
-        """
+        """(size,) whole numbers of deviation `scale`."""
         return np.rint(scale * self._entropy.normal((size,))).astype(np.int64)
 
 
@@ -100,14 +95,8 @@ def _one(
 
 
 def make_pool(seed: int, domains: int, each: int) -> dict[str, NDArray[np.floating]]:
-    """`domains` times `each` simulated releases and their fields, in half precision.
-
-    Returns
-    -------
-    dict
-        "channels" (B, CHANNELS, SIDE, SIDE), "context" (B, CONTEXT), "truth" (B, FINE, FINE) in units of the
-        public belief.
-    """
+    """`domains` times `each` simulated releases and their fields, in half precision: "channels" (B,
+    CHANNELS, SIDE, SIDE), "context" (B, CONTEXT), "truth" (B, FINE, FINE) in units of the public belief."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, NDArray[np.floating]]] = []
     for _ in range(domains):

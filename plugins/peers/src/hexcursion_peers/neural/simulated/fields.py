@@ -35,15 +35,8 @@ def gaussian_field(
 ) -> Floats:
     """(FINE, FINE) a stationary Gaussian field of variance about 1 on a torus twice as wide as the window.
 
-    Parameters
-    ----------
-    lengthscale : float
-        Window units.
-    smoothness : float
-        nu of the Matern family; inf for the Gaussian kernel.
-    stretch : float
-        Ratio of the ranges along and across a random direction.
-    """
+    `lengthscale` is in window units; `smoothness` is nu of the Matern family, inf for the Gaussian
+    kernel; `stretch` is the ratio of the ranges along and across a random direction."""
     wave = 2.0 * np.pi * np.fft.fftfreq(_TORUS, STEP)
     angle = rng.uniform(0.0, np.pi)
     first, second = np.meshgrid(wave, wave, indexing="ij")

@@ -35,17 +35,8 @@ _TORUS = 4  # the domain's width is so small a part of the circle on which field
 
 @dataclass(frozen=True)
 class Law:
-    """One law of the field.
-
-    Parameters
-    ----------
-    family : LineFamily
-        One of `FAMILIES`.
-    length : float
-        As `LENGTHS` says.
-    scatter : float
-        Deviation of a record around the field.
-    """
+    """One law of the field: one of `FAMILIES`, its length as `LENGTHS` says, and the deviation of a
+    record around the field."""
 
     family: LineFamily
     length: float
@@ -86,15 +77,8 @@ class Law:
 
 @dataclass(frozen=True, eq=False)
 class LineTasks:
-    """B tasks.
-
-    Parameters
-    ----------
-    channels, context : ndarray
-        What the network may see of each.
-    field : ndarray, shape (B, CELLS)
-    scatter : ndarray, shape (B,)
-    """
+    """B tasks: channels and context that the network may see of each, fields (B, CELLS), and scatter
+    (B,)."""
 
     channels: Single
     context: Single

@@ -52,18 +52,9 @@ def finer(pixels: NDArray[np.floating]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """B simulated tasks.
-
-    Parameters
-    ----------
-    seen : Sighting
-        What the network may see of each.
-    encoders : tuple of Encoder
-    truth : ndarray, shape (B, FINE, FINE)
-        The fields without noise, in units of the public belief: (field - middle)/spread.
-    inside : ndarray of bool, shape (B, FINE, FINE)
-        Simulated cells of the domain.
-    """
+    """B simulated tasks: what the network may see of each, with its encoders; the fields without noise
+    `truth` (B, FINE, FINE) in units of the public belief, (field - middle)/spread; and `inside` (B,
+    FINE, FINE), the simulated cells of the domain."""
 
     seen: Sighting
     encoders: tuple[Encoder, ...]
@@ -124,22 +115,11 @@ def _records(
 class SimulatedWorld:
     """A field on the simulated cells, records of it, and the belief about it.
 
-    Parameters
-    ----------
-    inside : ndarray of bool, shape (FINE, FINE)
-        Cells of the domain.
-    truth : ndarray, shape (FINE, FINE)
-        The field without noise, in units of the public belief: (field - middle)/spread.
-    middle, spread, ridge : float
-        The public belief: mean and deviation of the field, response units, and scatter of a record in units
-        of that deviation.
-    count, total : ndarray, shape (FINE, FINE)
-        Records of each cell, and the sum of their clipped responses.
-    chance : ndarray, shape (FINE, FINE)
-        Chances of a record's cell.
-    single : bool
-        Whether a cell holds at most one record.
-    """
+    `inside` (FINE, FINE): cells of the domain. `truth` (FINE, FINE): the field without noise, in units
+    of the public belief, (field - middle)/spread. `middle`, `spread`, `ridge`: the public belief: mean
+    and deviation of the field, response units, and scatter of a record in units of that deviation.
+    `count`, `total` (FINE, FINE): records of each cell, and the sum of their clipped responses. `chance`
+    (FINE, FINE): chances of a record's cell. `single`: whether a cell holds at most one record."""
 
     inside: NDArray[np.bool_]
     truth: Floats

@@ -142,13 +142,8 @@ class CorrectionCourse:
 
 
 def course_of(subject: Subject, torch: Any, seed: int, pool: Path | None = None) -> Course:
-    """The course of a subject, its tasks drawn from a seed, or from a file of simulated releases.
-
-    Raises
-    ------
-    InvalidValue
-        If a subject that needs simulated releases is given none.
-    """
+    """The course of a subject, its tasks drawn from a seed, or from a file of simulated releases; raises
+    InvalidValue if a subject that needs such a file is given none."""
     if subject == "correction":
         if pool is None:
             raise InvalidValue(
