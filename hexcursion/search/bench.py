@@ -27,7 +27,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.pilot import cost_beside_pilot
 from hexcursion.search.public_map import answered, as_many, starting_point
-from hexcursion.search.scenes import make_scene, public_facts
+from hexcursion.search.scenes import Question, Start, make_scene, public_facts
 from hexcursion.search.score import as_shown, sharpened, utility_of
 from hexcursion.search.task import FrontierPoint, Scene, Scored, SearchResult, SearchTask
 from hexcursion.search.tuning import Tuned, search_task
@@ -330,16 +330,7 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
         offset, facts = field.at_cells(project.lattice.domain_centres), replace(facts, field=field)
     else:
         placed = as_many(project, project.reference)
-    world = make_scene(
-        facts,
-        project.domain.cells,
-        placed,
-        scored.response,
-        unit=settings.unit,
-        threshold=settings.threshold,
-        direction=settings.direction,
-        prior_mean=offset,
-    ).world
+    world = make_scene(facts, Question.of(project), placed, scored.response, Start(offset)).world
     mechanism, entropy = mechanism_of(design), SimulationEntropy(DRAWN_SEED)
     drawn = draw_release(mechanism.prepare(design, world.facts, world.records), entropy, simulation=True)
     released = world.published(drawn, design)

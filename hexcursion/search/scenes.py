@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -112,48 +112,85 @@ HOLDOUT_SHARE = 4  # one cell in four is held out
 SHUFFLING_SEED = 577215  # exchanges reference values only
 
 
+@dataclass(frozen=True)
+class Question:
+    """The question of a map: on which side of a threshold are the values of which records, and where."""
+
+    cells: tuple[str, ...]  # names of the domain's N cells
+    unit: Unit
+    threshold: float  # in the data's own unit
+    direction: Direction
+
+    @classmethod
+    def of(cls, project: Project) -> Question:
+        """The question of a project's settings."""
+        settings = project.settings
+        return cls(project.domain.cells, settings.unit, settings.threshold, settings.direction)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What public knowledge says of the field before any record is read, response units."""
+
+    prior_mean: Floats | None = None  # (N,) subtracted from the records and added to every field
+    # Mean and deviation of the field, where known without looking at the reference: those of the law that a
+    # simulated field was drawn from, of which one field says little.
+    belief: tuple[float, float] | None = None
+    usual: float = 0.0  # response to which the map without privacy returns far from all records
+    own: ResponseScale | None = None  # scale whose clip bound limits values first: see `bin_records`
+
+
+NO_START = Start()
+
+
 def make_scene(
-    facts: PublicFacts, cells: tuple[str, ...], reference: PlacedObservations, response: ResponseScale, *,
-    unit: Unit, threshold: float, direction: Direction, prior_mean: Floats | None = None,
-    belief: tuple[float, float] | None = None, usual: float = 0.0, own: ResponseScale | None = None,
-) -> Scene:  # fmt: skip
+    facts: PublicFacts,
+    question: Question,
+    reference: PlacedObservations,
+    response: ResponseScale,
+    start: Start = NO_START,
+) -> Scene:
     """Make the world of some reference observations, never the private ones, under one response scale.
 
-    A cell is held out by its name in `cells`, whatever the data. `threshold` is in the data's own unit;
-    `prior_mean`, (N,) in response units, is subtracted from the records and added to every field. `belief` is
-    mean and deviation of the field, response units, where known without looking at `reference`: those of the
-    law that a simulated field was drawn from, of which one field says little. `usual` is the response to
-    which the map without privacy returns far from all records; `own` as in `bin_records`.
+    A cell is held out by its name, whatever the data.
     """
+    direction, prior_mean = question.direction, start.prior_mean
     offset = np.zeros(facts.lattice.size) if prior_mean is None else prior_mean
-    level = float(response.forward(threshold))
-    records = bin_records(reference, response, unit, prior_mean, own)
+    level = float(response.forward(question.threshold))
+    records = bin_records(reference, response, question.unit, prior_mean, start.own)
     shares = response.transform == "probit"
     labelled, medians = cell_shares(reference) if shares else cell_medians(reference)
-    held = _held_out(cells)
+    held = _held_out(question.cells)
     test = held[labelled]
+    keep = ~held[records.index]
     if test.all() or not test.any():  # tiny domains: judge on the training cells themselves
-        held_out, truth, keep = labelled, medians, np.ones(records.index.size, dtype=bool)
-    else:
-        held_out, truth = labelled[test], medians[test]
-        keep = ~held[records.index]
-    training = records.part(keep)
-    labels = excursion(response.forward(truth), level, direction)
+        test, keep = np.ones_like(test), np.ones_like(keep)
     field = response.forward(medians) - offset[labelled]
     middle = float(np.median(field))
     spread = max(1.4826 * float(np.median(np.abs(field - middle))), 1e-3)
-    if belief is not None:
-        middle, spread = belief
+    if start.belief is not None:
+        middle, spread = start.belief
     own_side = None
     if facts.law == "amount" and not shares:
-        cell, value = (labelled, medians) if unit == "cell" else (reference.index, reference.value)
+        by_cell = (labelled, medians)
+        cell, value = by_cell if question.unit == "cell" else (reference.index, reference.value)
         own_side = Sides.of(cell, excursion(response.forward(value), level, direction), facts.lattice.size)
-    simulated = replace(facts, reads="map")  # the world's releases are simulations
     world = World(
-        simulated, records, training, held_out, labels, level, direction, offset, middle=middle,
-        spread=spread, mean_known=belief is None, seen_level=response.seen(level), usual=usual,
+        replace(facts, reads="map"),  # the world's releases are simulations
+        records,
+        records.part(keep),
+        labelled[test],
+        excursion(response.forward(medians[test]), level, direction),
+        level,
+        direction,
+        offset,
+        middle=middle,
+        spread=spread,
+        mean_known=start.belief is None,
+        seen_level=response.seen(level),
+        usual=start.usual,
         sides=own_side,
-    )  # fmt: skip
+    )
     return Scene(response, world)
 
 
@@ -183,18 +220,12 @@ def project_scene(
     `placed` never holds private records; `prior_mean` is (N,), response units. Values `drawn` from the field
     of a published reference are not cut as the map without privacy cuts: that field is one of cut values.
     """
-    settings, wide = project.settings, project.response
+    wide = project.response
     belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
-    return make_scene(
-        facts,
-        project.domain.cells,
-        placed,
-        scale,
-        unit=settings.unit,
-        threshold=settings.threshold,
-        direction=settings.direction,
-        prior_mean=prior_mean,
-        belief=belief if project.simulated else None,
-        usual=project.usual_answer,
-        own=None if prior_mean is None or drawn else wide,
+    start = Start(
+        prior_mean,
+        belief if project.simulated else None,
+        project.usual_answer,
+        None if prior_mean is None or drawn else wide,
     )
+    return make_scene(facts, Question.of(project), placed, scale, start)

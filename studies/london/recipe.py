@@ -18,7 +18,7 @@ from dpgp_core.priors.registry import make_prior
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
 from hexcursion.search.executors import SerialExecutor
-from hexcursion.search.scenes import make_scene, private_n, public_facts
+from hexcursion.search.scenes import Question, make_scene, private_n, public_facts
 from hexcursion.search.score import held_out_moments, unconstrained_design
 from hexcursion.search.task import Scene, SearchTask
 from studies.excursions.fields import Bools
@@ -82,13 +82,4 @@ def free_design(project: Project) -> PosteriorSamplingDesign:
 
 
 def _scene(project: Project) -> Scene:
-    settings = project.settings
-    return make_scene(
-        public_facts(project),
-        project.domain.cells,
-        project.reference,
-        project.response,
-        unit=settings.unit,
-        threshold=settings.threshold,
-        direction=settings.direction,
-    )
+    return make_scene(public_facts(project), Question.of(project), project.reference, project.response)

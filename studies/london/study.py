@@ -23,7 +23,7 @@ from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project
 from hexcursion.search.choice import Choice
 from hexcursion.search.results import settle_on
-from hexcursion.search.scenes import make_scene, private_n
+from hexcursion.search.scenes import NO_START, Question, Start, make_scene, private_n
 from hexcursion.search.task import family_of
 from hexcursion.search.tuning import tune
 from hexcursion.words import design_words
@@ -285,21 +285,11 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
 
 def released_world(project: Project, choice: Choice) -> World:
     """The private records as a choice would release them; for simulations only."""
-    settings = project.settings
-    offset, response = (
-        (None, None) if choice.public_map is None else (choice.public_map.mean, project.response)
-    )
-    return make_scene(
-        choice.facts(project),
-        project.domain.cells,
-        project.private.placed,
-        choice.response,
-        unit=settings.unit,
-        threshold=settings.threshold,
-        direction=settings.direction,
-        prior_mean=offset,
-        own=response,
-    ).world
+    start = NO_START
+    if choice.public_map is not None:
+        start = Start(choice.public_map.mean, own=project.response)
+    facts, placed = choice.facts(project), project.private.placed
+    return make_scene(facts, Question.of(project), placed, choice.response, start).world
 
 
 def _painted(project: Project, name: str, title: str, truth: Bools, sets: Bools) -> StudyTable:

@@ -25,7 +25,7 @@ from dpgp_core.releasing import PublicFacts, draw_release
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.optimise import search
-from hexcursion.search.scenes import make_scene
+from hexcursion.search.scenes import Question, make_scene
 from hexcursion.search.task import Scored, SearchTask
 from studies.material.disk import disk
 
@@ -53,16 +53,9 @@ def task_of(
     observations = PlacedObservations(index, 0.5 * field[index] + 0.3 * entropy.normal(n), n, 0)
     facts = PublicFacts(lattice, n, store=store)
     names = tuple(f"cell {number}" for number in range(lattice.size))
+    question = Question(names, "point", 0.0, "above")
     scenes = tuple(
-        make_scene(
-            facts,
-            names,
-            observations,
-            ResponseScale("identity", 0.0, clip, "generated"),
-            unit="point",
-            threshold=0.0,
-            direction="above",
-        )
+        make_scene(facts, question, observations, ResponseScale("identity", 0.0, clip, "generated"))
         for clip in CLIPS
     )
     return SearchTask(

@@ -39,7 +39,7 @@ from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
 from hexcursion.search.optimise import search
-from hexcursion.search.scenes import make_scene, public_facts
+from hexcursion.search.scenes import Question, make_scene, public_facts
 from hexcursion.search.tuning import search_task
 from hexcursion_peers.neural.corrected import CORRECTION, NEUTRAL, Correction, context_of, read_twice
 from hexcursion_peers.neural.lattice import Window
@@ -174,22 +174,14 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
         design, facts = chosen.design, public_facts(asked)
         model = SpectralModel(asked.lattice)
         way = Correction(Window.of(asked.lattice.domain_centres, asked.lattice.spacing))
-        settings, rng = asked.settings, np.random.default_rng(SEED)
+        rng = np.random.default_rng(SEED)
         probabilities: dict[str, list[Floats]] = {}
         for year, placed, number in (
             ("earlier", asked.reference, CHOICES),
             ("later", asked.private.placed, draws),
         ):
             records: CollapsedRecords = bin_records(placed, chosen.response, "point", None)
-            scene = make_scene(
-                facts,
-                asked.domain.cells,
-                placed,
-                chosen.response,
-                unit="point",
-                threshold=settings.threshold,
-                direction=settings.direction,
-            )
+            scene = make_scene(facts, Question.of(asked), placed, chosen.response)
             prepared = mechanism_of(design).prepare(design, facts, records)
             pairs = [
                 both(model, prepared.plan, prepared.records, prepared.known, way, judge, rng)

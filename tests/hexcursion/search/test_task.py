@@ -19,7 +19,7 @@ from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.optimise import _closer, _infeasible, _others
 from hexcursion.search.pilot import left_for_release, with_pilot
-from hexcursion.search.scenes import make_scene
+from hexcursion.search.scenes import Question, Start, make_scene
 from hexcursion.search.score import _best_of_family, _Family
 from hexcursion.search.task import Scene, Utility, over
 from hexcursion.search.tuning import search_task
@@ -78,14 +78,10 @@ def scene(belief: tuple[float, float] | None = None, mean: float = 0.0) -> Scene
     values = np.arange(10.0, 101.0, 10.0)
     return make_scene(
         PublicFacts(line(10), 10),
-        tuple("adbcefghij"),
+        Question(tuple("adbcefghij"), "point", 55.0, "above"),
         PlacedObservations(np.arange(10), values, 10, 0),
         ResponseScale("identity", 50.0, 100.0, "a"),
-        unit="point",
-        threshold=55.0,
-        direction="above",
-        prior_mean=np.full(10, mean),
-        belief=belief,
+        Start(np.full(10, mean), belief),
     )
 
 

@@ -18,7 +18,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.bench import Bench
-from hexcursion.search.scenes import make_scene
+from hexcursion.search.scenes import Question, Start, make_scene
 from hexcursion.search.score import baseline_set
 from hexcursion.search.task import Utility
 from hexcursion.search.tuning import Tuned, tune
@@ -38,16 +38,8 @@ def world(direction: Direction, mean: list[float] | None = None) -> World:
     index = np.repeat(np.arange(10), 40)
     reference = PlacedObservations(index, VALUES[index], 400, 0)
     facts = PublicFacts(line(10), 400)
-    scene = make_scene(
-        facts,
-        CELLS,
-        reference,
-        SCALE,
-        unit="point",
-        threshold=26.0,
-        direction=direction,
-        prior_mean=None if mean is None else np.array(mean),
-    )
+    start = Start(None if mean is None else np.array(mean))
+    scene = make_scene(facts, Question(CELLS, "point", 26.0, direction), reference, SCALE, start)
     return scene.world
 
 
