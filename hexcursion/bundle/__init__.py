@@ -8,6 +8,14 @@ from hexcursion.bundle.untrusted import BundleError, neutral_cell
 from hexcursion.bundle.write import BundlePaths, write_bundle
 
 __all__ = [
-    "CONFIDENCE", "Bundle", "BundleError", "BundlePaths", "Products", "neutral_cell", "products_at",
-    "read_bundle", "supports", "write_bundle",
-]  # fmt: skip
+    "CONFIDENCE",
+    "Bundle",
+    "BundleError",
+    "BundlePaths",
+    "Products",
+    "neutral_cell",
+    "products_at",
+    "read_bundle",
+    "supports",
+    "write_bundle",
+]

@@ -194,7 +194,7 @@ def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | No
     if stated is None and check is not None and bundle.told_whole:
         raise BundleError(LACKING.format(what="its model"))
     if stated is not None and (check is None or abs(stated["chance"] - check.chance) > CHANCE_TOLERANCE):
-        raise BundleError(f"What is told of the model does not follow from {layout.RELEASED_SUMS}.")
+        raise BundleError(f"The stated check of the model does not follow from {layout.RELEASED_SUMS}.")
     change, records = None if check is None else check.change, bundle.records
     if changed is None:
         if change is not None and bundle.told_whole:
@@ -205,7 +205,7 @@ def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | No
     _check_records(records, change.records)
     made = change_block(change, bundle.response, bundle.statement["subject"])
     if not change_follows(changed, made):
-        raise BundleError(f"What is told of a change does not follow from {layout.RELEASED_SUMS}.")
+        raise BundleError(f"The stated change does not follow from {layout.RELEASED_SUMS}.")
 
 
 def _check_records(records: Floats | None, again: Floats | None) -> None:
@@ -233,9 +233,9 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
             raise BundleError(LACKING.format(what="its agreement"))
         return
     if ranged and not map_follows(stated, again):
-        raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
+        raise BundleError(f"The stated agreement does not follow from {layout.RELEASED_SUMS}.")
     if not ranged and again and not map_follows(stated, again, judged):
-        raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
+        raise BundleError(f"The stated agreement does not follow from {layout.RELEASED_SUMS}.")
     # A single path has no chances
     if not ranged and "low" in again and sums_design(bundle.statement).paths > 1:
         raise BundleError(LACKING.format(what="the range of its agreement"))
@@ -243,8 +243,8 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
 
 def holds_counts(bundle: Bundle) -> bool:
     """Whether a bundle can be asked where there are many records, besides its own question: it holds sums
-    of single records, and is no density of them already, which would be told twice and
-    differently."""
+    of single records, and is no density of them already, which would be stated twice
+    and differently."""
     counted = bundle.statement["subject"].get("counts") or {}
     single = bundle.sums is not None and bundle.statement["guarantee"]["unit"] != "cell"
     return single and counted.get("per") != "area"

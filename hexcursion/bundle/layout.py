@@ -48,12 +48,20 @@ _AGAIN = "get the bundle again from where it was published"
 MEGABYTE = 1_000_000
 # Largest accepted size of each file, bytes: generous for 200,000 cells, small enough to be read into memory.
 MAX_BYTES: dict[str, int] = {
-    CELLS: 300 * MEGABYTE, REGIONS: 300 * MEGABYTE, BOUNDARY: 50 * MEGABYTE, PATHS: 400 * MEGABYTE,
-    DRAWS: 200 * MEGABYTE, RELEASED_SUMS: 20 * MEGABYTE, PUBLIC_FIELD: 20 * MEGABYTE,
-    COVARIATES: 60 * MEGABYTE, LAYERS: 3 * MEGABYTE, STATEMENT: 2 * MEGABYTE, SCHEMA: MEGABYTE,
-    LABEL: 10 * MEGABYTE, MAP: 30 * MEGABYTE, PAGE: 3 * MEGABYTE, REDRAW: MEGABYTE, README: MEGABYTE,
-    ATTRIBUTION: MEGABYTE, SUMS: MEGABYTE, SIGNATURE: 1_000,
-}  # fmt: skip
+    **dict.fromkeys((CELLS, REGIONS), 300 * MEGABYTE),
+    **dict.fromkeys((RELEASED_SUMS, PUBLIC_FIELD), 20 * MEGABYTE),
+    **dict.fromkeys((SCHEMA, REDRAW, README, ATTRIBUTION, SUMS), MEGABYTE),
+    PATHS: 400 * MEGABYTE,
+    DRAWS: 200 * MEGABYTE,
+    COVARIATES: 60 * MEGABYTE,
+    BOUNDARY: 50 * MEGABYTE,
+    MAP: 30 * MEGABYTE,
+    LABEL: 10 * MEGABYTE,
+    LAYERS: 3 * MEGABYTE,
+    PAGE: 3 * MEGABYTE,
+    STATEMENT: 2 * MEGABYTE,
+    SIGNATURE: 1_000,
+}
 # A file of a format that a package adds (`hexcursion.exports`). Readers without that package pass it over.
 # Its name ends as files of data do: web servers serve bundles, and no browser runs these.
 _ADDED = re.compile(

@@ -71,6 +71,21 @@ SURE = (
 
 
 @dataclass(frozen=True, eq=False)
+class MapValues:
+    """The released numbers of one map of N cells, response units."""
+
+    paths: Floats  # (L, N) released paths
+    # (N,) mean and standard deviation of the field given the release, where its mechanism has them
+    field: tuple[Floats, Floats] | None = None
+    # (J, N) joint draws of the field given the release, where the paths are no draws
+    draws: Floats | None = None
+    # (N,) expected number of records given the release, where its mechanism knows it
+    records: Floats | None = None
+    # (N,) mean and deviation of the map without privacy, where the published set is cut by it
+    shown: tuple[Floats, Floats] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Products:
     """What L paths say about one threshold, over the N cells of the domain."""
 
@@ -191,29 +206,24 @@ def _joint_sets(
 
 
 def products_at(
-    paths: Floats,
+    values: MapValues,
     level: Floats | float,
     direction: Direction,
     *,
     cutoff: float,
     confidence: float = CONFIDENCE,
-    field: tuple[Floats, Floats] | None = None,
-    draws: Floats | None = None,
-    records: Floats | None = None,
-    shown: tuple[Floats, Floats] | None = None,
     earlier: bool = False,
 ) -> Products:
-    """All products of (L, N) smoothed paths at a level (a number, or (N,)) in response units. Cells
-    are published from a share of paths, or a probability, of `cutoff` on. `field`: (N,) mean and
-    standard deviation given the release; `draws`: (J, N) joint draws where the paths are no draws: then
-    the set is cut from the paths; `records`: (N,) expected numbers; `shown`: (N,) mean and
-    deviation of the map without privacy, where the set is cut by it; `earlier`: whether to follow
-    the rules of earlier versions, which judged cells of half a record or more, and kept the others
-    in all sets but the classes."""
+    """All products of smoothed paths at a level (a number, or (N,)) in response units. Cells are
+    published from a share of paths, or a probability, of `cutoff` on: by the map without privacy where
+    there is one, by the paths where there are joint draws. `earlier`: whether to follow the rules of
+    earlier versions, which judged cells of half a record or more, and kept the others in all sets but
+    the classes."""
+    paths, field, draws, records = values.paths, values.field, values.draws, values.records
     probability = None if field is None else exceedance_probability(*field, level, direction)
-    voted = probability is None or draws is not None
-    share = vote_fraction(paths, level, direction) if probability is None or voted else probability
-    of_map = None if shown is None else exceedance_probability(*shown, level, direction)
+    votes = vote_fraction(paths, level, direction)
+    share = votes if probability is None or draws is not None else probability
+    of_map = None if values.shown is None else exceedance_probability(*values.shown, level, direction)
     share = share if of_map is None else of_map
     joint = paths if draws is None else draws
     function, inner, outer, ways = _joint_sets(joint, level, direction, confidence, field)
@@ -223,13 +233,25 @@ def products_at(
         ways = None if ways is None else np.where(kept, ways, 0).astype(np.int8)
     there = np.ones(len(share), dtype=bool) if kept is None or earlier else kept
     return Products(
-        level=level, direction=direction, cutoff=cutoff, confidence=confidence,
-        votes=vote_fraction(paths, level, direction), probability=probability,
-        paths=excursion(paths, level, direction) & there, vote_set=agreed(share, cutoff) & there,
-        vorobev=vorobev_set(paths, level, direction) & there, inner=inner, outer=outer, three_way=ways,
-        surely=function, draws=joint.shape[0], records=records, shown=of_map,
-        judged_cells=kept, earlier=earlier,
-    )  # fmt: skip
+        level=level,
+        direction=direction,
+        cutoff=cutoff,
+        confidence=confidence,
+        votes=votes,
+        probability=probability,
+        paths=excursion(paths, level, direction) & there,
+        vote_set=agreed(share, cutoff) & there,
+        vorobev=vorobev_set(paths, level, direction) & there,
+        inner=inner,
+        outer=outer,
+        three_way=ways,
+        surely=function,
+        draws=joint.shape[0],
+        records=records,
+        shown=of_map,
+        judged_cells=kept,
+        earlier=earlier,
+    )
 
 
 def certainty(

@@ -4,7 +4,7 @@ checked."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,7 @@ from hexcursion.bundle.layers import cell_columns, cell_properties, region_list
 from hexcursion.bundle.layout import check_picture, check_script, contents_of
 from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.page.papers import picture_html
-from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Floats, Products, products_at
+from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Floats, MapValues, Products, products_at
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.change import check_change
@@ -130,19 +130,12 @@ class Bundle:
 
     statement: Mapping[str, Any]  # the privacy statement, valid by schema and in itself
     domain: Domain  # the cells and the public region
-    paths: Floats  # (L, N) released paths in response units, before smoothing
+    values: MapValues  # the released numbers, before smoothing
     map_png: bytes  # the shipped picture, bytes of a PNG
-    # (N,) mean and standard deviation of the field given the release, where its mechanism has them
-    field: tuple[Floats, Floats] | None = None
-    # (J, N) joint draws of the field given the release, where the paths are no draws
-    draws: Floats | None = None
     # Public layers that the curator added: not computed from the paths
     layers: tuple[OwnLayer, ...] = ()
     # of its checksums, checked; None for an unsigned bundle. `Signers` name the owner of its key
     signature: Signature | None = None
-    # (N,) expected number of records given the release, where its mechanism knows it
-    records: Floats | None = None
-    shown: tuple[Floats, Floats] | None = None
     # the released sums and the public numbers of their reading, where its mechanism has them
     sums: StoredSums | None = None
     # (N, k) public numbers that the design reads with the records, where it reads any
@@ -150,6 +143,26 @@ class Bundle:
     # whether its schema is today's, so that its statement tells everything that follows from the
     # sums
     told_whole: bool = False
+
+    @property
+    def paths(self) -> Floats:
+        """(L, N) released paths in response units, before smoothing."""
+        return self.values.paths
+
+    @property
+    def field(self) -> tuple[Floats, Floats] | None:
+        """(N,) mean and standard deviation of the field given the release, where its mechanism has them."""
+        return self.values.field
+
+    @property
+    def draws(self) -> Floats | None:
+        """(J, N) joint draws of the field given the release, where the paths are no draws."""
+        return self.values.draws
+
+    @property
+    def records(self) -> Floats | None:
+        """(N,) expected number of records given the release, where its mechanism knows it."""
+        return self.values.records
 
     @property
     def drawn(self) -> bytes:
@@ -170,9 +183,7 @@ class Bundle:
     @cached_property
     def published(self) -> Products:
         """The products at the published threshold, smoothing and cutoff."""
-        return published_products(
-            self.statement, self.domain, self.paths, self.field, self.draws, self.records, self.shown
-        )
+        return published_products(self.statement, self.domain, self.values)
 
     @cached_property
     def label_html(self) -> str:
@@ -212,23 +223,21 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
         records=about["field"] and about.get("records", False),
         shown=statement["products"].get("cut_by_map", False),
     )
-    cells, paths = stored.cells, stored.paths
-    if paths.shape[0] != about["count"]:
+    cells = stored.cells
+    if stored.values.paths.shape[0] != about["count"]:
         raise BundleError("The privacy statement and paths.parquet disagree about cells or paths.")
     domain = _domain_of(contents, cells, statement["subject"]["domain"])
     check_picture(contents[layout.MAP])
     check_script(contents[layout.REDRAW])
-    draws = _draws(contents, statement, cells)
+    values = replace(stored.values, draws=_draws(contents, statement, cells))
     field_of(contents, statement, cells)
     covariates = covariates_of(contents, statement, cells)
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
     if today and earlier_rules(statement):
         raise BundleError("The privacy statement does not say which hexagons are judged.")
-    bundle = Bundle(
-        statement, domain, paths, picture, stored.field, draws, layers, signature, stored.records,
-        stored.shown, sums_of(contents, statement, len(cells)), covariates, today,
-    )  # fmt: skip
+    sums = sums_of(contents, statement, len(cells))
+    bundle = Bundle(statement, domain, values, picture, layers, signature, sums, covariates, today)
     if not compared:
         check_layers(contents, bundle)
     whole = today and bundle.field is not None
@@ -252,28 +261,16 @@ def _domain_of(contents: Mapping[str, bytes], cells: Sequence[str], stated: Mapp
     return domain
 
 
-def published_products(
-    statement: Mapping[str, Any],
-    domain: Domain,
-    paths: Floats,
-    field: tuple[Floats, Floats] | None = None,
-    draws: Floats | None = None,
-    records: Floats | None = None,
-    shown: tuple[Floats, Floats] | None = None,
-) -> Products:
-    """Products at the statement's own threshold, smoothing, cutoff and confidence, of (L, N) paths
-    before smoothing; the others as for `products_at`; response units."""
+def published_products(statement: Mapping[str, Any], domain: Domain, values: MapValues) -> Products:
+    """Products at the statement's own threshold, smoothing, cutoff and confidence, of paths before
+    smoothing."""
     published = statement["products"]
     return products_at(
-        smooth(domain.adjacency, paths, published["smoothing"]),
+        replace(values, paths=smooth(domain.adjacency, values.paths, published["smoothing"])),
         statement["subject"]["threshold_response"],
         statement["subject"]["direction"],
         cutoff=published["cutoff"],
         confidence=published["confidence"] or CONFIDENCE,
-        field=field,
-        draws=draws,
-        records=records,
-        shown=shown,
         earlier=earlier_rules(statement),
     )
 
@@ -293,9 +290,9 @@ def _draws(
     if stated is None:
         return None
     found = read_paths(contents[layout.DRAWS], kind="draw")
-    if found.cells != cells or found.paths.shape[0] != stated["count"]:
+    if found.cells != cells or found.values.paths.shape[0] != stated["count"]:
         raise BundleError(f"The privacy statement and {layout.DRAWS} disagree about cells or draws.")
-    return found.paths
+    return found.values.paths
 
 
 def region_of(content: bytes) -> Any:

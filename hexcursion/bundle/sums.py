@@ -72,12 +72,16 @@ def columns_of(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[
     `COLUMNS`; absent ones are left out. `public_mean`: (N,) response units."""
     field, more = kept.field, kept.second
     every = {
-        "sums": kept.sums, "counts": kept.counts, "second_sums": None if more is None else more.sums,
-        "second_counts": None if more is None else more.counts, "public_counts": kept.public_counts,
-        "public_mean": public_mean, "reference_count": None if field is None else field.count,
+        "sums": kept.sums,
+        "counts": kept.counts,
+        "second_sums": None if more is None else more.sums,
+        "second_counts": None if more is None else more.counts,
+        "public_counts": kept.public_counts,
+        "public_mean": public_mean,
+        "reference_count": None if field is None else field.count,
         "reference_mean": None if field is None else field.mean,
         "reference_scatter": None if field is None else field.local,
-    }  # fmt: skip
+    }
     return {name: values for name, values in every.items() if values is not None}
 
 
@@ -167,17 +171,18 @@ def kept_of(
         count = found["reference_count"]
         local = found.get("reference_scatter", np.ones(count.size))  # earlier versions knew one scatter
         model = KeptField(count, found["reference_mean"], local, **field)
+    second = None
     try:
         noise = SpectralNoise(**stated["noise"], ball=ball)
-        second = None if more is None else KeptSums(
-            found["second_sums"], found.get("second_counts"), more["features"], SpectralNoise(**more["noise"])
-        )  # fmt: skip
+        if more is not None:
+            noise_of_second = SpectralNoise(**more["noise"])
+            second = KeptSums(
+                found["second_sums"], found.get("second_counts"), more["features"], noise_of_second
+            )
     except CoreError as error:
         raise BundleError(f"The noise of {name} is impossible: {error}") from error
-    kept = KeptSums(
-        found["sums"], found.get("counts"), stated["features"], noise, found.get("public_counts"), model,
-        second,
-    )  # fmt: skip
+    sums, counts, public_counts = found["sums"], found.get("counts"), found.get("public_counts")
+    kept = KeptSums(sums, counts, stated["features"], noise, public_counts, model, second)
     return StoredSums(kept, found.get("public_mean"))
 
 

@@ -18,6 +18,7 @@ from dpgp_core.releasing import to_grid, up_to_grid
 from dpgp_core.spectral.prior import standardised
 from geo import MAX_CELLS
 from hexcursion.bundle import layout
+from hexcursion.bundle.products import MapValues
 from hexcursion.bundle.untrusted import BundleError, checked_parquet, clean, csv_text, readable, table_of
 from hexcursion.project.public_numbers import Covariates
 from hexcursion.record import Release
@@ -57,35 +58,41 @@ def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
     return steps[0], up_to_grid(sd) + 0.0
 
 
-def paths_bytes(
-    cells: Sequence[str], paths: Floats, field: tuple[Floats, Floats] | None = None, kind: Kind = "path",
-    records: Floats | None = None, shown: tuple[Floats, Floats] | None = None,
-) -> bytes:  # fmt: skip
-    """Parquet, a row a cell: `h3`, `mean` and `sd` of `field`, `records`, `map_mean` and `map_sd` of `shown`,
-    where there are, then the (L, N) `paths` as `path_1` ... `path_L` (or `draw_1`, ...). All are on the grid,
-    in response units; the columns but the paths come from (N,) arrays."""
+def rounded_values(release: Release) -> MapValues:
+    """The numbers of a release as every file has them: on the grid."""
+    of_map = (
+        None if release.shown_map is None or not release.cut_by_map else rounded_field(*release.shown_map)
+    )
+    return MapValues(
+        rounded(release.paths),
+        None if release.mean is None or release.sd is None else rounded_field(release.mean, release.sd),
+        None if release.draws is None else rounded(release.draws),
+        None if release.records is None else rounded(release.records),
+        of_map,
+    )
+
+
+def paths_bytes(cells: Sequence[str], values: MapValues, kind: Kind = "path") -> bytes:
+    """Parquet, a row a cell: `h3`, `mean` and `sd` of the field, `records`, `map_mean` and `map_sd`, where
+    there are, then the paths as `path_1` ... `path_L` (or `draw_1`, ...). All are on the grid."""
     columns = {"h3": pa.array(list(cells), type=pa.string())}
-    for names, pair in ((FIELD, field), (SHOWN, shown)):
+    for names, pair in ((FIELD, values.field), (SHOWN, values.shown)):
         if pair is not None:
             columns |= {
                 name: pa.array(column, type=pa.float64()) for name, column in zip(names, pair, strict=True)
             }
-    if records is not None:
-        columns[RECORDS] = pa.array(records, type=pa.float64())
-    columns |= {f"{kind}_{k + 1}": pa.array(path, type=pa.float64()) for k, path in enumerate(paths)}
+    if values.records is not None:
+        columns[RECORDS] = pa.array(values.records, type=pa.float64())
+    columns |= {f"{kind}_{k + 1}": pa.array(path, type=pa.float64()) for k, path in enumerate(values.paths)}
     return parquet_bytes(columns)
 
 
 @dataclass(frozen=True, eq=False)
 class StoredPaths:
-    """What a Parquet file of paths or draws holds."""
+    """A Parquet file of paths, or of draws as paths: its N H3 indices and their numbers."""
 
-    cells: tuple[str, ...]  # H3 indices, length N
-    paths: Floats  # (L, N) paths or draws, response units
-    field: tuple[Floats, Floats] | None  # (N,) mean and standard deviation, where the file has them
-    records: Floats | None = None  # (N,) expected numbers of records, where the file has them
-    # (N,) mean and standard deviation of the map without privacy, where the file has them
-    shown: tuple[Floats, Floats] | None = None
+    cells: tuple[str, ...]
+    values: MapValues
 
 
 def read_paths(
@@ -116,7 +123,8 @@ def read_paths(
             pairs[names] = values[place], values[place + 1]
             if np.any(values[place + 1] < 0.0):
                 raise BundleError(f"{kind}s.parquet holds a negative standard deviation.")
-    return StoredPaths(cells, values[len(extra) :], pairs.get(FIELD), known, pairs.get(SHOWN))
+    stored = MapValues(values[len(extra) :], pairs.get(FIELD), None, known, pairs.get(SHOWN))
+    return StoredPaths(cells, stored)
 
 
 def _checked_table(content: bytes, extra: tuple[str, ...], kind: Kind) -> tuple[pa.Table, int]:

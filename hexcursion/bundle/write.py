@@ -26,6 +26,7 @@ from hexcursion.bundle.layout import script_bytes, zip_bytes_to
 from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.page.papers import attribution_text, map_png, picture_html, readme_text
+from hexcursion.bundle.products import MapValues
 from hexcursion.bundle.read import Bundle, bundle_from_contents, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts, statement_text
 from hexcursion.bundle.statement.change import change_of
@@ -39,8 +40,8 @@ from hexcursion.bundle.tables import (
     covariates_of,
     field_bytes,
     paths_bytes,
-    rounded,
     rounded_field,
+    rounded_values,
 )
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.bundle.workplace import Workplace
@@ -138,8 +139,7 @@ def bundle_contents(
     _check_number_of_paths(release)
     statement = check_statement(build_statement(release))
     shared = facts(statement)
-    paths = rounded(release.paths)
-    field = None if release.mean is None or release.sd is None else rounded_field(release.mean, release.sd)
+    values = rounded_values(release)
     own = layers_bytes(release.layers) if release.layers else b""
     layers = read_layers(own) if own else ()
     try:
@@ -147,17 +147,16 @@ def bundle_contents(
         boundary = boundary_geojson(given, shared, rehearsed=rehearsed)
         # Rounded, as every reader has it
         domain = domain_from_cells(release.cells, region_of(boundary))
-        draws = None if release.draws is None else rounded(release.draws)
-        records = None if release.records is None else rounded(release.records)
         shown = None if release.shown_map is None else rounded_field(*release.shown_map)
-        cut_by = shown if release.cut_by_map else None
-        products = published_products(statement, domain, paths, field, draws, records, cut_by)
+        products = published_products(statement, domain, values)
         change = change_of(release, statement["subject"])
-        told = told_block(products, statement, field, shown, release.model_check, change, release.map_draws)
+        told = told_block(
+            products, statement, values.field, shown, release.model_check, change, release.map_draws
+        )
         statement = {**statement, "told": told}
         if added := layout.added_files(EXPORTS):
             statement["exports"] = added
-        columns = cell_columns(domain, products, field, release.response)
+        columns = cell_columns(domain, products, values.field, release.response)
         exported = Exported(statement, shared, domain, products, columns, layers)
         contents = {
             layout.CELLS: cells_geojson(domain, products, shared, rehearsed=rehearsed),
@@ -171,7 +170,7 @@ def bundle_contents(
     contents |= {name: _exported(name, exported) for name in EXPORTS}
     picture = picture_html(statement, domain, products, layers)
     contents |= {
-        layout.PATHS: paths_bytes(domain.cells, paths, field, records=records, shown=cut_by),
+        layout.PATHS: paths_bytes(domain.cells, values),
         layout.STATEMENT: statement_text(statement).encode(),
         layout.SCHEMA: schema_bytes(release.design.mechanism),
         layout.LABEL: label_html(statement, products, picture).encode(),
@@ -180,14 +179,12 @@ def bundle_contents(
         layout.README: readme_text(statement, products).encode(),
         layout.ATTRIBUTION: attribution_text(statement).encode(),
     }
-    contents |= _optional_tables(release, domain.cells, draws)
+    contents |= _optional_tables(release, domain.cells, values.draws)
     read = Bundle(
         statement,
         domain,
-        paths,
+        values,
         contents[layout.MAP],
-        field,
-        draws,
         sums=sums_of(contents, statement, domain.size),
         covariates=covariates_of(contents, statement, domain.cells),
     )
@@ -221,7 +218,7 @@ def _optional_tables(
     if release.covariates is not None:
         tables[layout.COVARIATES] = covariates_bytes(cells, release.covariates)
     if draws is not None:
-        tables[layout.DRAWS] = paths_bytes(cells, draws, kind="draw")
+        tables[layout.DRAWS] = paths_bytes(cells, MapValues(draws), "draw")
     return tables
 
 

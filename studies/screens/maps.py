@@ -100,6 +100,7 @@ def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
     from geo.context.surroundings import around
     from hexcursion.bundle.page.drawn import Released
     from hexcursion.bundle.page.html import map_html
+    from hexcursion.bundle.products import MapValues
     from hexcursion.bundle.read import published_products
     from hexcursion.bundle.statement.build import build_statement
     from tests.hexcursion.bundle.bundle_samples import make_release
@@ -109,7 +110,7 @@ def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
     release = make_release(domain, paths=2, mean=field[0], sd=field[1])
     statement = build_statement(release)
     start = time.process_time()
-    products = published_products(statement, domain, release.paths, field, None)
+    products = published_products(statement, domain, MapValues(release.paths, field))
     released = Released(statement, domain, release.paths, field, around(domain, ()))
     content = map_html(released, products)
     seconds = time.process_time() - start

@@ -167,20 +167,16 @@ def _layer(
 ) -> Bundle:
     """One layer as a bundle of its column."""
     stored = _paths(contents, statement, number)
-    if stored.cells != tuple(domain.cells) or stored.paths.shape[0] != statement["paths"]["count"]:
+    if stored.cells != tuple(domain.cells) or stored.values.paths.shape[0] != statement["paths"]["count"]:
         raise BundleError(f"The layers of this atlas disagree about cells or paths: layer {number} differs.")
-    if statement["subject"]["domain"] != {
-        **statement["subject"]["domain"], "cells": domain.size, "resolution": domain.resolution
-    }:  # fmt: skip
+    stated = statement["subject"]["domain"]
+    if (stated.get("cells"), stated.get("resolution")) != (domain.size, domain.resolution):
         raise BundleError(f"The layers of this atlas disagree about the hexagons: layer {number} differs.")
     if "relative" in statement["subject"]:
         raise BundleError("A layer of an atlas is relative to no public field.")
     picture = contents[of_layer(layout.MAP, number)]
     check_picture(picture)
-    return Bundle(
-        statement, domain, stored.paths, picture, stored.field, None, own, signature, stored.records,
-        stored.shown, sums, None, True,
-    )  # fmt: skip
+    return Bundle(statement, domain, stored.values, picture, own, signature, sums, None, True)
 
 
 def _check_layers(contents: Mapping[str, bytes], atlas: AtlasBundle) -> None:

@@ -27,7 +27,7 @@ from hexcursion.bundle.statement.build import build_statement, facts, statement_
 from hexcursion.bundle.statement.change import change_of
 from hexcursion.bundle.statement.expected import told_block
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.bundle.tables import MAX_VALUES, paths_bytes, rounded, rounded_field
+from hexcursion.bundle.tables import MAX_VALUES, paths_bytes, rounded_field, rounded_values
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.record import AtlasRelease, Release
 
@@ -99,20 +99,17 @@ def _layer(
     """One layer as a bundle of its column, and its picture for pages."""
     if release.mean is None or release.sd is None or release.draws is not None:
         raise BundleError("A layer of an atlas has a field, and paths that are draws of it.")
-    field, paths = rounded_field(release.mean, release.sd), rounded(release.paths)
-    records = None if release.records is None else rounded(release.records)
+    values = rounded_values(release)
     shown = None if release.shown_map is None else rounded_field(*release.shown_map)
-    cut_by = shown if release.cut_by_map else None
-    products = published_products(statement, domain, paths, field, None, records, cut_by)
+    products = published_products(statement, domain, values)
     change = change_of(release, statement["subject"])
-    told = told_block(products, statement, field, shown, release.model_check, change, release.map_draws)
+    told = told_block(
+        products, statement, values.field, shown, release.model_check, change, release.map_draws
+    )
     statement = {**statement, "told": told}
     picture = picture_html(statement, domain, products, layers)
     png = map_png(statement, domain, products, layers)
-    bundle = Bundle(
-        statement, domain, paths, png, field, None, layers, None, records, cut_by, None, None, True
-    )
-    return bundle, picture
+    return Bundle(statement, domain, values, png, layers, told_whole=True), picture
 
 
 def _exported(bundle: Bundle) -> Exported:
@@ -129,9 +126,7 @@ def _files(
     made = {
         layout.CELLS: cells_geojson(domain, products, exported.facts, rehearsed=rehearsed),
         layout.REGIONS: regions_geojson(domain, exported.regions, exported.facts),
-        layout.PATHS: paths_bytes(
-            domain.cells, bundle.paths, bundle.field, records=bundle.records, shown=bundle.shown
-        ),
+        layout.PATHS: paths_bytes(domain.cells, bundle.values),
         layout.LABEL: label_html(bundle.statement, products, picture).encode(),
         layout.MAP: bundle.map_png,
     }

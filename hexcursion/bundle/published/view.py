@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -121,16 +122,13 @@ class Viewer:
         The default is the published value. Raise `WorkflowError` as `level` and `smoothed` do.
         """
         published = self.bundle.statement["products"]
+        paths = self.smoothed(published["smoothing"] if smoothing is None else smoothing)
         return products_at(
-            self.smoothed(published["smoothing"] if smoothing is None else smoothing),
+            replace(self.bundle.values, paths=paths),
             self.level(threshold),
             self.direction,
             cutoff=published["cutoff"],
             confidence=published["confidence"] or CONFIDENCE,
-            field=self.bundle.field,
-            draws=self.bundle.draws,
-            records=self.bundle.records,
-            shown=self.bundle.shown,
             earlier=earlier_rules(self.bundle.statement),
         )
 
@@ -217,7 +215,7 @@ class Viewer:
             unsure = total - above - below
             said.append(
                 f"At {sure}: {words.plural(above, 'hexagon')} surely above the threshold, {below:,} surely "
-                f"at most that, {unsure:,} cannot be told at this privacy."
+                f"at most that, {unsure:,} stay open at this privacy."
             )
         said.append(f"Frequencies come in steps of 1/{self.draws}; nothing finer is supported.")
         return tuple(said)

@@ -158,7 +158,8 @@ def build_statement(release: Release) -> dict[str, Any]:
         "release": {
             "id": clean(release.release_id, 100, "The release id"),
             "created": clean(release.created, 40, "The date of creation"),
-            "title": clean(release.title, 200, "The title"), "generated": bool(release.generated),
+            "title": clean(release.title, 200, "The title"),
+            "generated": bool(release.generated),
             "simulation": bool(release.simulation),
             "notes": [clean(note, 1000, "A note") for note in release.notes],
         },
@@ -167,7 +168,8 @@ def build_statement(release: Release) -> dict[str, Any]:
         "guarantee": guarantee_block(release),
         "design": plain_design(release.design),
         "response": {
-            "transform": release.response.transform, "centre": float(release.response.centre),
+            "transform": release.response.transform,
+            "centre": float(release.response.centre),
             "clip": float(release.response.clip),
             "origin": clean(release.response.origin, 1000, "The origin of centre and clip bound"),
             "formula": FORMULA[release.response.transform],
@@ -178,7 +180,8 @@ def build_statement(release: Release) -> dict[str, Any]:
             "detail": clean(release.tuning.detail, 2000, "The description of the tuning"),
             "accounted": release.tuning.accounted,
         },
-        "expected": expected_block(release.expected, few=few), "evaluation": {},
+        "expected": expected_block(release.expected, few=few),
+        "evaluation": {},
         "products": products_block(
             release.design, count, ranked=release.mean is not None, cut_by_map=release.cut_by_map
         ),
@@ -186,7 +189,7 @@ def build_statement(release: Release) -> dict[str, Any]:
         "ledger": {"entry": clean(release.ledger_entry, 200, "The ledger entry")},
         "receipt": [_plain_line(line) for line in release.receipt],
         "attribution": [clean(text, 4000, "An attribution") for text in release.attribution],
-    }  # fmt: skip
+    }
     statement |= {} if release.trip is None else {"trip": release.trip.block()}
     statement |= covariates_block(release.covariates)
     statement |= sums_block(release)
@@ -270,15 +273,23 @@ def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
     attribute tables end in them."""
     guarantee, subject, design = statement["guarantee"], statement["subject"], statement["design"]
     named = {
-        "release_id": statement["release"]["id"], "title": statement["release"]["title"],
-        "value": subject["value"], "threshold": subject["threshold"], "threshold_unit": subject["unit"],
-        "direction": subject["direction"], "epsilon": guarantee["epsilon"], "delta": guarantee["delta"],
+        "release_id": statement["release"]["id"],
+        "title": statement["release"]["title"],
+        "value": subject["value"],
+        "threshold": subject["threshold"],
+        "threshold_unit": subject["unit"],
+        "direction": subject["direction"],
+        "epsilon": guarantee["epsilon"],
+        "delta": guarantee["delta"],
         "unit_of_protection": f"one {promises.protected_word(guarantee)} ({guarantee['unit']} record)",
-        "mechanism": design["mechanism"], "design": design_line(design),
-        "bound": f"{guarantee['bound']} (proved)", "tuning": statement["tuning"]["kind"],
-        "expected": expected_said(statement), "generated": statement["release"]["generated"],
+        "mechanism": design["mechanism"],
+        "design": design_line(design),
+        "bound": f"{guarantee['bound']} (proved)",
+        "tuning": statement["tuning"]["kind"],
+        "expected": expected_said(statement),
+        "generated": statement["release"]["generated"],
         "simulation": statement["release"]["simulation"],
-    }  # fmt: skip
+    }
     if "scope" in subject:
         named |= {
             "question": words.asked(subject, guarantee["unit_word"]),

@@ -274,9 +274,9 @@ def refuse_misfit(statement: Any, validator: Any) -> None:
     errors = validator.iter_errors(statement)
     problem = next(iter(sorted(errors, key=lambda error: list(map(str, error.path)))), None)
     if problem is not None:
-        told = _of_its_variant(problem)
-        place = ".".join(str(part) for part in told.absolute_path) or "the statement"
-        raise BundleError(f"The privacy statement is not valid at {place}: {told.message[:200]}.")
+        misfit = _of_its_variant(problem)
+        place = ".".join(str(part) for part in misfit.absolute_path) or "the statement"
+        raise BundleError(f"The privacy statement is not valid at {place}: {misfit.message[:200]}.")
 
 
 def _of_its_variant(problem: ValidationError) -> ValidationError:

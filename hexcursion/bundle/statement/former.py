@@ -22,7 +22,7 @@ _OF_THE_AREA = "Facts about the whole area that remain the same whichever single
 
 def in_todays_words(statement: Statement, *, values: int = 1) -> dict[str, Any]:
     """The statement with what earlier versions said of its guarantee, of what the map promises and
-    of a change said as today, where it was said of the same numbers. A record has so many
+    of a change said as today, where the numbers are the same. A record has so many
     `values`."""
     made = {**statement, "guarantee": _guarantee(statement["guarantee"], values)}
     if statement.get("told") is not None:

@@ -69,45 +69,53 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Ledger": (
         (
             rf"All releases of (?:these records|this dataset): epsilon (?P<before>{_N}) before, "
-            rf"(?P<after>{_N}) after this one(?P<at>, at delta {_N})?\.", False,
+            rf"(?P<after>{_N}) after this one(?P<at>, at delta {_N})?\.",
+            False,
         ),
         (
             rf"All releases of these records: epsilon (?P<before>{_N}) before, (?P<after>{_N}) after this one"
-            rf"(?P<at>, at delta {_N})?\. They hide (?P<hide>{_HIDDEN}) and no more\.", True,
+            rf"(?P<at>, at delta {_N})?\. They hide (?P<hide>{_HIDDEN}) and no more\.",
+            True,
         ),
     ),
     "Budget": (
-        (rf"epsilon {_N} in total, {_N} left\.", False), (rf"epsilon {_N} in total, over budget\.", True),
+        (rf"epsilon {_N} in total, {_N} left\.", False),
+        (rf"epsilon {_N} in total, over budget\.", True),
         (r"No budget is set for this dataset\.", True),
     ),
     "Earlier releases": (
         (
             rf"Some (?:or all )?of these records were part of releases that cost epsilon {_N} before; "
-            rf"together {_N}\. How many they are is not published\.", False,
+            rf"together {_N}\. How many they are is not published\.",
+            False,
         ),
         (
             rf"Releases of these records promise different things\. All of them together hide {_HIDDEN}, at "
             rf"epsilon {_N}; {_ALSO}(?:; {_ALSO})*\.(?: A release that hides whether a record is there "
             r"counts for an exchanged record at its own price of an exchange, or at that of one record less "
-            r"and one more\.)?", True,
+            r"and one more\.)?",
+            True,
         ),
     ),
     "Other unit": (
         (
             rf"{_N} releases? of these data protected (?:the values of )?single observations, at epsilon "
             rf"{_N} at delta {_N} together\. A hexagon's record is made of all its observations, so it is "
-            rf"protected by them only as a group of that many\. {_UNACCOUNTED}", False,
+            rf"protected by them only as a group of that many\. {_UNACCOUNTED}",
+            False,
         ),
         (
             rf"{_N} releases? of these data protected whole hexagons, at epsilon {_N} at delta {_N} "
             r"together\. Exchanging one observation can change the records of two hexagons, so for it they "
             rf"cost (?:at most epsilon {_N} at the same delta|more than any useful guarantee), provided that "
-            rf"the number of non-empty hexagons stays the same\. {_UNACCOUNTED}", False,
+            rf"the number of non-empty hexagons stays the same\. {_UNACCOUNTED}",
+            False,
         ),
         (
             rf"{_N} releases? of these data protected the values of whole hexagons, at epsilon {_N} at delta "
             rf"{_N} together, and took as public which hexagons hold observations: where one observation is, "
-            rf"they do not hide\. {_UNACCOUNTED}", False,
+            rf"they do not hide\. {_UNACCOUNTED}",
+            False,
         ),
     ),
     "Other numbers": (
@@ -121,29 +129,35 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Not compared": (
         (
             rf"The ledger holds releases of {_N} datasets? from before it kept hashes of records: whether "
-            r"they contained some of these is not known and not counted\.", True,
+            r"they contained some of these is not known and not counted\.",
+            True,
         ),
     ),
     "Kept apart": (
         (
             rf"By a person's decision \(ledger entry {_N}\) releases of another dataset that seemed to hold "
-            r"some of the same records are not counted: .+\.", True,
+            r"some of the same records are not counted: .+\.",
+            True,
         ),
     ),
     "Owner": (),  # follows from the guarantee; before December 2026 it priced owners and records
     LOW_AGREEMENT: (
         (
             rf"Expected to be a poor map: (?:{_POOR})(?: and (?:{_POOR}))*\. The curator released it "
-            r"(?:anyway|all the same)\.", True,  # the latter before 26 November 2026
+            r"(?:anyway|all the same)\.",
+            True,  # the latter before 26 November 2026
         ),
     ),
-    "Orders": ((re.escape(AT_EDGE), False),), "Question": ((r"Every value is taken .+\.", False),),
+    "Orders": ((re.escape(AT_EDGE), False),),
+    "Question": ((r"Every value is taken .+\.", False),),
     "Covariates": ((r"Public numbers of each hexagon, .+\.", False),),
-}  # fmt: skip
+}
 _SEVERAL = frozenset({"Other unit", "Kept apart", "Earlier releases"})
 # In every version of the program, whatever was released.
-_ALWAYS = ("Unit of protection", "Records", "Domain", "Centre", "Clip bound", "Tuning", "Mechanism", "Paths",
-           "Bound", "This release", "Delta", "In words")  # fmt: skip
+_ALWAYS = (
+    "Unit of protection,Records,Domain,Centre,Clip bound,Tuning,Mechanism,Paths,Bound,This release,Delta,"
+    "In words"
+).split(",")
 _OWN_WORDS = frozenset(
     {
         "Unit of protection",
@@ -314,9 +328,9 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
         asked = f"Every value is taken {by} a public field, which the bundle holds: {relative['origin']}"
         return _tidy(line["text"]) == _tidy(asked) and not line["warning"]
     if topic == "Covariates" and (read := statement.get("covariates")) is not None:
-        told = "; ".join(column["origin"] for column in read["columns"])
-        told = f"Public numbers of each hexagon, which the bundle holds: {told}"
-        return _tidy(line["text"]) == _tidy(told) and not line["warning"]
+        origins = "; ".join(column["origin"] for column in read["columns"])
+        sentence = f"Public numbers of each hexagon, which the bundle holds: {origins}"
+        return _tidy(line["text"]) == _tidy(sentence) and not line["warning"]
     for pattern, warning in _SAID[topic]:
         found = re.fullmatch(pattern, line["text"])
         if found is not None and line["warning"] is warning:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.excursion import Direction
-from hexcursion.bundle.products import products_at
+from hexcursion.bundle.products import MapValues, products_at
 from hexcursion.comparing.own_records import OwnRecords, own_records
 
 
@@ -32,7 +32,7 @@ def project(direction: Direction = "above", **changes: Any) -> Any:
 def products(direction: Direction = "above", mean: tuple[float, ...] = (1.0, -1.0, 5.0)) -> Any:
     field = (np.array(mean), np.ones(3))
     records = np.array([10.0, 10.0, 0.0])
-    return products_at(field[0][None], 0.0, direction, cutoff=0.5, field=field, records=records)
+    return products_at(MapValues(field[0][None], field, records=records), 0.0, direction, cutoff=0.5)
 
 
 def test_records_are_counted_where_the_map_is_judged() -> None:

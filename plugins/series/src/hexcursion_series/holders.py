@@ -18,7 +18,7 @@ from dpgp_core.releasing import Released as FieldAgain
 from dpgp_core.spectral.cost import SpectralNoise
 from geo import Domain
 from hexcursion.bundle.again import check_again, stored_sums, sums_design, sums_facts
-from hexcursion.bundle.products import Products, products_at
+from hexcursion.bundle.products import MapValues, Products, products_at
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion_series.together import open_bundles
@@ -60,26 +60,13 @@ def read_holders(
     threshold: float | None = None,
     checked: bool = True,
 ) -> Holders:
-    """Read the bundles of several holders as one map. Nothing private is read and nothing is
-    charged.
+    """Read the bundles of several holders as one map. Nothing private is read and nothing is charged.
 
-    The added sums are those of all records with Gaussian noise of the added variances. The
-    promise of each holder is that of the holder's bundle.
-
-    Parameters
-    ----------
-    sources : sequence of str, Path or bytes
-        Folder or zip of each holder's bundle, at least two.
-    threshold : float, optional
-        In the data's unit; that of the first bundle by default.
-    checked : bool
-        Whether each bundle's map is first computed again from its sums.
-
-    Raises
-    ------
-    BundleError
-        One sentence, for a bundle that cannot be read, holds no sums or has another design.
-    """
+    The added sums are those of all records with Gaussian noise of the added variances. The promise of
+    each holder is that of the holder's bundle. `sources` are folder or zip of each, at least two;
+    `threshold` is in the data's unit, that of the first bundle by default; `checked` says whether each
+    bundle's map is first computed again from its sums. Raise `BundleError`, one sentence, for a bundle
+    that cannot be read, holds no sums or has another design."""
     if len(sources) < 2:
         raise BundleError("Name the bundles of at least two holders.")
     opened, digests = open_bundles(sources)
@@ -116,15 +103,12 @@ def _added(
     reading = total.reading.shifted(stored_sums(bundles[0]).public_mean)
     assert reading.mean is not None
     assert reading.sd is not None
+    field = (reading.mean, reading.sd)
     products = products_at(
-        reading.mean[None, :],
+        MapValues(reading.mean[None, :], field, reading.map_draws, total.expected, reading.shown_map),
         float(bundles[0].response.forward(threshold)),
         bundles[0].statement["subject"]["direction"],
         cutoff=0.5,
-        field=(reading.mean, reading.sd),
-        draws=reading.map_draws,
-        records=total.expected,
-        shown=reading.shown_map,
     )
     return Holders(bundles, digests, threshold, records, total.design, total.noise, reading, products)
 

@@ -13,7 +13,7 @@ from geo import Domain
 from geo.colours import rgb
 from hexcursion.bundle.layout import MAX_BYTES
 from hexcursion.bundle.page.papers import picture_html, readme_text, without_picture
-from hexcursion.bundle.products import counted, products_at
+from hexcursion.bundle.products import MapValues, counted, products_at
 from hexcursion.bundle.read import published_products
 from hexcursion.bundle.statement.build import build_statement
 from tests.hexcursion.bundle.bundle_samples import make_release
@@ -22,7 +22,7 @@ from tests.hexcursion.bundle.bundle_samples import make_release
 def test_the_picture_of_label_and_page_shows_every_class_and_its_legend(domain: Domain) -> None:
     """624 pixels wide, 32 colours at most, and in words how many hexagons each class has."""
     release = make_release(domain)
-    products = published_products(build_statement(release), domain, release.paths)
+    products = published_products(build_statement(release), domain, MapValues(release.paths))
     drawn = picture_html(build_statement(release), domain, products)
     found = re.fullmatch(r'<img src="data:image/png;base64,([^"]+)" alt="([^"]+)">', drawn)
     assert found is not None
@@ -44,7 +44,7 @@ def test_only_the_bytes_of_a_picture_are_passed_over() -> None:
 def test_the_readme_indents_what_runs_on_below_its_column(domain: Domain) -> None:
     """File names stand in a column of 24 characters; lines that run on begin below the text."""
     release = make_release(domain)
-    products = products_at(release.paths, release.level, "above", cutoff=0.5)
+    products = products_at(MapValues(release.paths), release.level, "above", cutoff=0.5)
     lines = readme_text(build_statement(release), products).splitlines()
     at = lines.index("Files")
     listed = lines[at + 1 : lines.index("", at)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from geo import Domain
 from hexcursion.bundle.page import label
 from hexcursion.bundle.page.label import label_html
+from hexcursion.bundle.products import MapValues
 from hexcursion.bundle.read import published_products
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.record import ReceiptLine, Release
@@ -17,7 +18,7 @@ from tests.hexcursion.bundle.bundle_samples import make_release
 def rows(release: Release, domain: Domain) -> dict[str, bool]:
     """Topic of each row of the label's table -> whether it is marked."""
     statement = build_statement(release)
-    products = published_products(statement, domain, release.paths)
+    products = published_products(statement, domain, MapValues(release.paths))
     html = label_html(statement, products, "<img>")
     return {
         topic: bool(mark) for mark, topic in re.findall(r"<tr( class=\"warning\")?><th>([^<]*)</th>", html)

@@ -32,7 +32,7 @@ from hexcursion.bundle.page.facts import (
     where,
 )
 from hexcursion.bundle.page.html import belief_svg, map_html
-from hexcursion.bundle.products import products_at
+from hexcursion.bundle.products import MapValues, products_at
 from hexcursion.bundle.published.bundle_store import page_of
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
@@ -435,7 +435,7 @@ def test_rehearsing_and_one_path_make_a_page_too(domain: Domain) -> None:
 )
 def test_a_share_is_called_all_or_none_only_where_it_is(inside: int, total: int, share: str) -> None:
     votes = (np.arange(total) < inside).astype(float)
-    shown = products_at(votes[None], 0.5, "above", cutoff=0.5)
+    shown = products_at(MapValues(votes[None]), 0.5, "above", cutoff=0.5)
     verb = "is" if inside == 1 else "are"
     said = f"This map answers: {inside} of 200 hexagons ({share}) {verb} above the threshold on the released"
     assert answer(shown) == f"{said} path."

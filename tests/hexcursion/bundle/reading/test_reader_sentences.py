@@ -114,7 +114,7 @@ def test_a_column_that_contradicts_itself_about_what_it_lacks_is_refused(
     )
     monkeypatch.setattr("hexcursion.bundle.tables.checked_parquet", lambda *_: file)
     if opens:
-        assert read_paths(b"").paths.tolist() == [[1.0, 2.0]]
+        assert read_paths(b"").values.paths.tolist() == [[1.0, 2.0]]
         return
     with pytest.raises(BundleError, match=r"^paths\.parquet is damaged: it cannot be read as Parquet\.$"):
         read_paths(b"")
@@ -139,7 +139,7 @@ def told(domain: Domain, **changes: Any) -> tuple[str, ...]:
 
 def test_a_reader_of_paths_alone_is_told_this(domain: Domain) -> None:
     sure = (
-        "At 90 %: 1 hexagon surely above the threshold, 78 surely at most that, 43 cannot be told at this "
+        "At 90 %: 1 hexagon surely above the threshold, 78 surely at most that, 43 stay open at this "
         "privacy.",
         "Frequencies come in steps of 1/12; nothing finer is supported.",
     )
@@ -172,7 +172,7 @@ def test_a_reader_of_probabilities_is_told_those_however_many_paths_there_are(do
     )
     beside = (
         "Given the release, 12 hexagons are above it with a probability of at least 50 %.",
-        "At 90 %: 1 hexagon surely above the threshold, 37 surely at most that, 84 cannot be told at this "
+        "At 90 %: 1 hexagon surely above the threshold, 37 surely at most that, 84 stay open at this "
         "privacy.",
         "Frequencies come in steps of 1/20; nothing finer is supported.",
     )

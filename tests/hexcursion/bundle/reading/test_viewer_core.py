@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from geo import Domain
 from hexcursion.bundle import Bundle, products_at, read_bundle
 from hexcursion.bundle.layout import zip_bytes_to
+from hexcursion.bundle.products import MapValues
 from hexcursion.bundle.published.view import Viewer, question_words
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
@@ -62,8 +63,8 @@ def test_products_are_nested_and_mirror_each_other(
     viewer: Viewer, threshold: float, confidence: float
 ) -> None:
     paths, level = viewer.smoothed(1), viewer.level(threshold)
-    above = products_at(paths, level, "above", cutoff=0.5, confidence=confidence)
-    below = products_at(paths, level, "below", cutoff=0.5, confidence=confidence)
+    above = products_at(MapValues(paths), level, "above", cutoff=0.5, confidence=confidence)
+    below = products_at(MapValues(paths), level, "below", cutoff=0.5, confidence=confidence)
     assert above.inner is not None
     assert above.outer is not None
     assert below.inner is not None

@@ -11,7 +11,7 @@ import pytest
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import SUMS, sums_text
-from hexcursion.bundle.products import certainty, products_at, supports
+from hexcursion.bundle.products import MapValues, certainty, products_at, supports
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
@@ -41,8 +41,8 @@ def test_equal_probabilities_are_ordered_by_the_mean() -> None:
 
 
 def test_what_is_surely_above_is_above_whichever_side_was_asked() -> None:
-    above = products_at(DRAWS, 0.0, "above", cutoff=0.5, confidence=0.9, field=(MEAN, SD))
-    below = products_at(-DRAWS, 0.0, "below", cutoff=0.5, confidence=0.9, field=(-MEAN, SD))
+    above = products_at(MapValues(DRAWS, (MEAN, SD)), 0.0, "above", cutoff=0.5, confidence=0.9)
+    below = products_at(MapValues(-DRAWS, (-MEAN, SD)), 0.0, "below", cutoff=0.5, confidence=0.9)
     assert above.three_way is not None
     assert below.three_way is not None
     assert above.three_way.tolist() == [1, 1, 1, 0]

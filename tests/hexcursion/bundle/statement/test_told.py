@@ -19,7 +19,7 @@ from dpgp_core.spectral.model_check import Change, ModelCheck
 from geo import Domain
 from hexcursion.bundle.layout import sums_text
 from hexcursion.bundle.page.facts import three_facts
-from hexcursion.bundle.products import Products, counted, products_at
+from hexcursion.bundle.products import MapValues, Products, counted, products_at
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents, read_bundle
 from hexcursion.bundle.statement.build import statement_text
@@ -45,7 +45,7 @@ FIELD = (np.array([2.0, 0.5, -0.5, -3.0]), np.ones(4))
 
 
 def shown(cutoff: float = 0.5) -> Products:
-    return products_at(FIELD[0][None], 0.0, "above", cutoff=cutoff, field=FIELD)
+    return products_at(MapValues(FIELD[0][None], FIELD), 0.0, "above", cutoff=cutoff)
 
 
 def test_what_probabilities_say_of_a_shown_set() -> None:
@@ -76,7 +76,7 @@ def test_a_map_says_of_what_it_shows_as_likely_how_much_is_true() -> None:
     )
     without = with_records(np.array([0.0, 0.5, 7.0, 0.0]))
     assert shown_words(without, STATEMENT) == "No hexagon is likely above the threshold."
-    assert shown_words(products_at(FIELD[0][None], 0.0, "above", cutoff=0.5), STATEMENT) == ""
+    assert shown_words(products_at(MapValues(FIELD[0][None]), 0.0, "above", cutoff=0.5), STATEMENT) == ""
 
 
 FOUND = "It shows about 5 in 10 of the places that are above."
@@ -136,7 +136,7 @@ def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() 
     assert told is not None
     assert told["map"] is None
     assert "without privacy" not in told["in_words"]
-    bare = products_at(FIELD[0][None], 0.0, "above", cutoff=0.5)
+    bare = products_at(MapValues(FIELD[0][None]), 0.0, "above", cutoff=0.5)
     assert told_block(bare, STATEMENT, None, None) is None
 
 
@@ -183,7 +183,8 @@ def test_a_reader_refuses_what_does_not_follow_from_the_release(name: str, by: f
         check_told({**STATEMENT, "told": {**told, "in_words": "It is right."}}, shown())
     with pytest.raises(BundleError, match="does not follow from the release"):
         check_told(
-            {**STATEMENT, "told": told}, products_at(FIELD[0][None], 0.2, "above", cutoff=0.5, field=FIELD)
+            {**STATEMENT, "told": told},
+            products_at(MapValues(FIELD[0][None], FIELD), 0.2, "above", cutoff=0.5),
         )
 
 
@@ -352,7 +353,7 @@ RECORDS = np.array([0.25, 0.5, 7.0, 0.0])  # of 7.75 the two in the middle hold 
 
 
 def with_records(records: np.ndarray = RECORDS) -> Products:
-    return products_at(FIELD[0][None], 0.0, "above", cutoff=0.5, field=FIELD, records=records)
+    return products_at(MapValues(FIELD[0][None], FIELD, records=records), 0.0, "above", cutoff=0.5)
 
 
 def test_hexagons_outside_the_judged_ones_are_counted_apart() -> None:
@@ -387,7 +388,7 @@ def test_hexagons_outside_the_judged_ones_are_counted_apart() -> None:
 def test_bundles_of_earlier_versions_keep_their_rules() -> None:
     """Half a record or more, a set at the cutoff over all hexagons, and no promise."""
     products = products_at(
-        FIELD[0][None], 0.0, "above", cutoff=0.3, field=FIELD, records=RECORDS, earlier=True
+        MapValues(FIELD[0][None], FIELD, records=RECORDS), 0.0, "above", cutoff=0.3, earlier=True
     )
     assert products.classes.tolist() == [3, 1, 1, 3]
     assert products.in_set.tolist() == [True, True, True, False]
@@ -417,7 +418,7 @@ def test_expected_records_travel_with_the_bundle(domain: Domain) -> None:
     assert bundle_from_contents(bundle_contents(replace(release, **field))).records is None
     with pytest.raises(WorkflowError, match="need a mean of the field"):
         replace(release, records=records)
-    stored = paths_bytes(release.cells, rounded(release.paths), records=-np.ones(size))
+    stored = paths_bytes(release.cells, MapValues(rounded(release.paths), records=-np.ones(size)))
     with pytest.raises(BundleError, match="negative number of records"):
         read_paths(stored, records=True)
 
