@@ -42,10 +42,10 @@ class Tuning:
 LEAST_AGREEMENT = 0.5
 """Expected agreement below which a map is stopped, or called poor."""
 FEW_RECORDS, WIDE_RANGE = 300, 0.4
-"""Records below which, and range of agreements from which, little can be told without reference
+"""Records below which, and range of agreements from which, little is known without reference
 data."""
 TOO_FEW_RECORDS = 130
-"""Number of records up to which a release without reference data is stopped: nothing can be told of
+"""Number of records up to which a release without reference data is stopped: nothing is known of
 it."""
 FEWEST_PROMISED = 150
 """Records from which a figure of how right a map is may be said where it starts from no public map."""
@@ -104,7 +104,7 @@ class Expected:
     basis: ReferenceKind  # what this rests on
     low: float | None = None  # IoU, to `high`, in which a release lies with a chance of 80 %
     high: float | None = None  # as `low` None where reference data are known
-    # Whether little can be told, because records are few or that range is wide
+    # Whether little is known, because records are few or that range is wide
     little: bool = False
     # share of records on the side that the map shows, over judged hexagons, and how much that gains
     # over the better of the public map and one colour; None where nothing is known, or records are

@@ -61,7 +61,7 @@ def as_source(
     _check_frame(data, name)
     for key in ("path", "layer", "header_row", "encoding", "delimiter", "quoting"):
         if key in settings:
-            raise WorkflowError(f"`{key}` is said of files alone: leave it out for a table in memory.")
+            raise WorkflowError(f"`{key}` is for files alone: leave it out for a table in memory.")
     table = data
     if has_points(data) and "x" not in settings and "y" not in settings:
         table, settings = _with_points(data, settings)

@@ -129,7 +129,7 @@ def foretold_words(choice: AtlasChoice, names: tuple[str, ...]) -> tuple[str, ..
     for name, layer in zip(names, choice.layers, strict=True):
         found = layer.expected
         if found is None or found.agreement is None:
-            lines.append(f"{name}: nothing can be told.")
+            lines.append(f"{name}: nothing is known.")
             continue
         records = "" if found.records is None else f", {100 * found.records:.0f} of 100 records on their side"
         lines.append(f"{name}: agreement (IoU) {significant(found.agreement, 2)}{records}.")

@@ -231,18 +231,20 @@ def fixed_words(
     if yardsticks is not None and yardsticks.few is not None:
         return (text, f"{few_words(yardsticks.few)}.")
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
-        return (text, "In all simulated worlds the map has one side only, so no agreement can be told.")
-    told = range_words(expected.low, expected.high, little=expected.little)
+        return (text, "In all simulated worlds the map has one side only, so no agreement can be stated.")
+    agreement = range_words(expected.low, expected.high, little=expected.little)
     gain = known_gain(result.chosen)
     if gain is not None:
-        told += f"; values exchanged among their places would give {ratio_words(expected.agreement - gain)}"
+        agreement += (
+            f"; values exchanged among their places would give {ratio_words(expected.agreement - gain)}"
+        )
         if gain < LEAST_GAIN:
-            told += ", so that little is gained"
+            agreement += ", so that little is gained"
     ranges = ", ".join(f"{each:g}" for each in WORLD_RANGES)
     return (
         *filter(None, [records_said(expected, yardsticks)]),
         f"{text} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "
-        f"{ratio_words(expected.agreement)} on average, {told}.",
+        f"{ratio_words(expected.agreement)} on average, {agreement}.",
         beside_words(result),
         "The private values may be unlike all of these worlds: reference data would tell more.",
     )

@@ -168,7 +168,7 @@ def told_words(before: float | None, after: float | None, between: str = "") -> 
     `between`: the range of the stated one, which follows its number.
     """
     figures = [] if before is None else [f"expected beforehand {ratio_words(before)}"]
-    figures += [] if after is None else [f"told by the release itself {after:.2f}{between}"]
+    figures += [] if after is None else [f"stated by the release itself {after:.2f}{between}"]
     if not figures:
         return ""
     return f"Agreement at the published threshold: {', '.join(figures)}; the true agreement stands above."

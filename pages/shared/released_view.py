@@ -213,8 +213,8 @@ def sentences(viewer: Viewer, products: Products) -> None:
     """What the products say, and how right the published map is; all else is for specialists."""
     first, *others = viewer.in_short(products)
     st.markdown(f"**{plain(first)}**")
-    if told := shown_words(viewer.bundle.published, viewer.bundle.statement):
-        st.markdown(plain(f"As published: {told}"))
+    if promise := shown_words(viewer.bundle.published, viewer.bundle.statement):
+        st.markdown(plain(f"As published: {promise}"))
     with st.expander("More in words, and for specialists", icon=":material/functions:"):
         _listed([*others, *viewer.for_specialists(products)])
 

@@ -305,7 +305,7 @@ def _followed(connection: Connection, report: Report) -> Any:
         if not connection.poll(HEARS):
             continue
         kind, value = connection.recv()
-        if kind == "told":
+        if kind == "progress":
             reported = value
         elif kind == "done":
             return value
@@ -330,7 +330,7 @@ def _child(handle: int, niceness: int, cpu_seconds: str) -> None:
     threading.Thread(target=_end_with_server, args=(connection,), daemon=True).start()
 
     def tell(fraction: float, text: str) -> None:
-        connection.send(("told", (fraction, text)))
+        connection.send(("progress", (fraction, text)))
 
     try:
         answer = ("done", work(tell, *arguments))

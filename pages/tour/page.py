@@ -128,7 +128,7 @@ def what_an_attacker_learns(seen: Tour) -> None:
             f"* **The table.** It gives a price away to anybody with two editions that differ by one sale "
             "in that hexagon.\n"
             f"* **Only the classes of that table** tell {same}. For {100 * (1 - seen.changed):.0f} of 100 "
-            "sales they tell nothing. The others are told for certain, and nobody knows beforehand which "
+            "sales they tell nothing. The others are revealed for certain, and nobody knows beforehand which "
             "they are.\n"
             f"* **The private release, ε {seen.epsilon:.3g}.** Two releases, without and with the sale, "
             f"leave a 95 % interval {house.times:d} times as wide as all prices that they tell apart, "

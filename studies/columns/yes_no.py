@@ -124,13 +124,13 @@ def main() -> None:
     print("signal of an answer over the longest vector: of a fixed size, in deviations from its share")
     for columns in (2, 4, 10):
         pairs = {share: signal(columns, share) for share in (0.5, 0.3, 0.2, 0.1, 0.05)}
-        told = "  ".join(f"share {share:g} {own:.3f}" for share, (_, own) in pairs.items())
-        print(f"k {columns:2}: fixed {pairs[0.5][0]:.3f}; {told}")
+        signals = "  ".join(f"share {share:g} {own:.3f}" for share, (_, own) in pairs.items())
+        print(f"k {columns:2}: fixed {pairs[0.5][0]:.3f}; {signals}")
     for columns in (2, 4):
         for epsilon in EPSILONS:
             many = [compared(columns, epsilon, SEED + each, asked.releases) for each in range(WORLDS)]
-            told = "  ".join(f"{name} {np.mean([each[name] for each in many]):.3f}" for name in many[0])
-            print(f"one amount, {columns - 1} answers, n {RECORDS}, epsilon {epsilon:g}: {told}", flush=True)
+            means = "  ".join(f"{name} {np.mean([each[name] for each in many]):.3f}" for name in many[0])
+            print(f"one amount, {columns - 1} answers, n {RECORDS}, epsilon {epsilon:g}: {means}", flush=True)
     print(f"Seed {SEED}; {WORLDS} worlds, {asked.releases} simulated releases of each, delta {DELTA:g}.")
 
 

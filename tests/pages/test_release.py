@@ -35,16 +35,16 @@ from tests.patience import HANG
 
 def test_an_expected_agreement_is_rounded_as_the_sentences_below_round_it() -> None:
     assert told_words(0.7399, 0.8161) == (
-        "Agreement at the published threshold: expected beforehand 0.73, told by the release itself 0.82; "
+        "Agreement at the published threshold: expected beforehand 0.73, stated by the release itself 0.82; "
         "the true agreement stands above."
     )
     assert told_words(None, 0.5) == (
-        "Agreement at the published threshold: told by the release itself 0.50; "
+        "Agreement at the published threshold: stated by the release itself 0.50; "
         "the true agreement stands above."
     )
     assert told_words(None, 0.5, ", between 0.33 and 0.70 with a chance of 80 %") == (
-        "Agreement at the published threshold: told by the release itself 0.50, between 0.33 and 0.70 with a "
-        "chance of 80 %; the true agreement stands above."
+        "Agreement at the published threshold: stated by the release itself 0.50, between 0.33 and 0.70 with "
+        "a chance of 80 %; the true agreement stands above."
     )
     assert told_words(None, None) == ""
 

@@ -5,8 +5,8 @@ Command: `python -m plugins.peers.studies.deployment`.
 The paper compares one pass through its network with a sparse variational Gaussian process that is trained on
 the private records by noisy gradients, for several numbers of steps. Built here for this comparison alone:
 the whitened variational posterior of inducing values, every record's gradient clipped, all records in every
-step (so steps compose exactly: mu grows with their root), Adam, the last half of the steps averaged. It is
-told the law's covariance and scatter, which the paper's trains too; step size and clip bound are the best on
+step (so steps compose exactly: mu grows with their root), Adam, the last half of the steps averaged. It
+knows the law's covariance and scatter, which the paper's trains too; step size and clip bound are the best on
 four tasks of their own. The private sparse process (one release of two moments) stands beside both.
 """
 

@@ -238,7 +238,7 @@ def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path)
         ({"crs": "EPSG:27700"}, "degrees"),
         ({"epsilon": -1.0}, "epsilon"),
         ({"delta": 0.5}, "accept_large_delta"),
-        ({"layer": "sheet"}, "`layer` is said of files alone"),
+        ({"layer": "sheet"}, "`layer` is for files alone"),
         ({"budget": 0.5}, "does not fit the point budget of epsilon 0.5"),
         ({"threshold": 900.0}, "This release is stopped, and nothing was charged"),
         ({"area": Polygon()}, ""),

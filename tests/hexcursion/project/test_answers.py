@@ -80,7 +80,7 @@ def test_shares_have_a_scale_of_their_own_and_answers_its_ends() -> None:
         ({"transform": "log"}, "without `transform`"),
         ({"reference": REFERENCE}, "declare it public with `reference_public`"),
         ({"reference": REFERENCE, "reference_public": True, "prior_mean": False}, "leave `prior_mean` out"),
-        ({"reference": REFERENCE, "reference_public": True, "change": True}, "Change is told of amounts"),
+        ({"reference": REFERENCE, "reference_public": True, "change": True}, "A change is one of amounts"),
         ({"reference": REFERENCE, "reference_public": True, "focus": "threshold"}, "with `focus`"),
         ({"pilot": 0.1}, "without `pilot`"),
         ({"unit": "cell"}, "choose the unit 'point'"),

@@ -113,7 +113,7 @@ def test_a_public_map_is_smoothed_and_stands_for_last_year(domain: Domain, latti
 
 
 def test_change_needs_a_public_map_and_nothing_else() -> None:
-    with pytest.raises(WorkflowError, match="Change is told from a public map"):
+    with pytest.raises(WorkflowError, match="A change starts from a public map"):
         settings(change=True, reference=SENSORS)
     with pytest.raises(WorkflowError, match="leave `limits` and `prior_mean` out"):
         settings(change=True, reference=SENSORS, reference_public=True, limits="z.geojson")

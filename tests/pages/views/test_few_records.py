@@ -13,7 +13,7 @@ from tests.pages.data_steps import kind, upload, with_area
 TOO_FEW = "Too few records to say how right this map is."
 STOPPED = "100 records are too few to tell where values lie: without reference data it takes more than 130"
 BEFORE = ("reaches an agreement", "The design to release", ", agreement", "Of 100 records")
-FIGURES = ("agrees to about", "xpected beforehand", "told by the release itself", "Orange is right", "±")
+FIGURES = ("agrees to about", "xpected beforehand", "stated by the release itself", "Orange is right", "±")
 
 
 def survey(records: int) -> bytes:
