@@ -11,6 +11,7 @@ import io
 import json
 import os
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,11 +28,10 @@ _KM_PER_LAT = 111.3
 _KM_PER_LON = _KM_PER_LAT * float(np.cos(np.radians(ORIGIN_LAT)))
 CITY = "DOGGER CITY (GENERATED)"
 COUNTY = "GENERATED, NOT REAL"
-WARDS: tuple[tuple[str, float, float], ...] = (  # name, centre in km east and north of the origin
-    ("OLD HARBOUR", 0.5, 1.0), ("WEST QUAY", -3.5, 1.5), ("SANDHILL", -8.5, 3.0), ("AMBER REACH", 7.0, -0.5),
-    ("NORTH DEEP", 1.0, 6.5), ("SOUTH SHOAL", -0.5, -5.5), ("CORMORANT", 5.5, 8.5), ("LONGSHORE", -6.0, 9.5),
-    ("TIDEWAY", 12.5, 2.0), ("KITTIWAKE", 7.5, -8.0), ("GREY SEAL", -7.0, -7.5), ("WESTERLAND", -13.5, -1.0),
-)  # fmt: skip
+WARDS: tuple[tuple[str, float, float], ...] = tuple(  # name, centre in km east and north of the origin
+    (row["ward"], float(row["east_km"]), float(row["north_km"]))
+    for row in csv.DictReader((files("data_loaders") / "demo_wards.csv").read_text().splitlines())
+)
 
 DEMO_SEED = 20
 DEMO_YEARS = (2023, 2024)

@@ -23,9 +23,16 @@ _CRS = re.compile(r"^(EPSG|ESRI|OGC):[A-Z0-9]{1,12}$")
 
 
 COLUMNS: dict[str, _Dtype] = {
-    "x": "f8", "y": "f8", "value": "f8", "identifier": "S", "time": "M8[s]", "owner": "i8", "place_sd": "f8",
-    "spot": "i4", "row": "i8",
-}  # fmt: skip
+    "x": "f8",
+    "y": "f8",
+    "value": "f8",
+    "identifier": "S",
+    "time": "M8[s]",
+    "owner": "i8",
+    "place_sd": "f8",
+    "spot": "i4",
+    "row": "i8",
+}
 """Columns of observations, one entry a row, and their types."""
 
 

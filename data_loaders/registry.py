@@ -99,14 +99,21 @@ def read_table(source: Wanted, unit: str, owner: str | None) -> tuple[Observatio
 
 
 PRICE_PAID = Loader(
-    "price-paid", "Price Paid sales with a postcode lookup", _read_sales, _sales_lack, "sale", "price", True,
+    "price-paid",
+    "Price Paid sales with a postcode lookup",
+    _read_sales,
+    _sales_lack,
+    "sale",
+    "price",
+    True,
     once_each=True,
-    ignores=("value", "x", "y", "place_column", "zone_column", "where", "identifier", "time", "layer",
-             "place_sd", "trip", "header_row", "decimal", "missing", "censored", "detection_limit",
-             "condition", "limit_column", "unit_column", "day_first", "equal_rows", "encoding", "delimiter",
-             "quoting", "sides", "behind"),
+    ignores=tuple(
+        "value x y place_column zone_column where identifier time layer place_sd trip header_row decimal "
+        "missing censored detection_limit condition limit_column unit_column day_first equal_rows encoding "
+        "delimiter quoting sides behind".split()
+    ),
     instead="choose sales with `segment` and `years`",
-)  # fmt: skip
+)
 SENSOR_TABLE = Loader(
     "sensor-table",
     "a table of readings with a column for each coordinate",

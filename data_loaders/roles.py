@@ -115,9 +115,15 @@ def _found(where: str, shape: Shape, roles: Columns, request: Wanted) -> dict[st
     if roles.value != ONE_EACH and request.unit_column != NO_UNIT:
         name = request.unit_column
         of_value, of_limit = units_beside(
-            where, shape.called, shape.sample, roles.value, roles.unit, request.limit_column,
-            positions.values(), None if name is None else shape.position(name, where),
-        )  # fmt: skip
+            where,
+            shape.called,
+            shape.sample,
+            roles.value,
+            roles.unit,
+            request.limit_column,
+            positions.values(),
+            None if name is None else shape.position(name, where),
+        )
         units = {"u:value": of_value, "u:limit": of_limit}
         positions |= {role: at for role, at in units.items() if at is not None}
     return positions

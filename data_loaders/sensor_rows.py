@@ -109,9 +109,14 @@ def read_rows(table: Table, roles: Columns, request: Wanted, tally: Tally, store
     for column, position in sides.items():
         store.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
     marks = marks_of(
-        table, shape, numeric, (roles.x, roles.y), roles.degrees, request.decimal,
+        table,
+        shape,
+        numeric,
+        (roles.x, roles.y),
+        roles.degrees,
+        request.decimal,
         lambda column, entries: _bare(entries, roles, request) if column == roles.value else entries,
-    )  # fmt: skip
+    )
     reading = _Reading(table, roles, request, marks)
     specification = replace(
         shape.specification,

@@ -14,12 +14,14 @@ from types import MappingProxyType
 from typing import Literal
 
 Theme = Literal["light", "dark"]
-Role = Literal[
-    "ground", "inside", "outside", "above", "below", "unsure", "empty", "agree_in", "agree_out", "falsely_in",
-    "falsely_out", "line", "halo", "baseline", "point", "cell", "votes0", "votes1", "votes2", "votes3",
-    "votes4", "votes5", "field0", "field1", "field2", "field3", "field4", "field5", "field6", "path0",
-    "path1", "path2", "path3", "path4", "water", "shore", "border", "park", "building", "road", "rail",
-]  # fmt: skip
+_Set = Literal["ground", "inside", "outside", "above", "below", "unsure", "empty"]
+_Agreement = Literal["agree_in", "agree_out", "falsely_in", "falsely_out"]
+_Mark = Literal["line", "halo", "baseline", "point", "cell"]
+_Votes = Literal["votes0", "votes1", "votes2", "votes3", "votes4", "votes5"]
+_Field = Literal["field0", "field1", "field2", "field3", "field4", "field5", "field6"]
+_Path = Literal["path0", "path1", "path2", "path3", "path4"]
+_Place = Literal["water", "shore", "border", "park", "building", "road", "rail"]
+Role = Literal[_Set, _Agreement, _Mark, _Votes, _Field, _Path, _Place]
 """The use of a colour."""
 
 Sequential = Literal["votes", "field"]

@@ -16,17 +16,19 @@ import pyarrow.compute as pc
 
 SHOWN = 4  # forms named in a sentence
 
-LABORATORY = (
-    "J", "J+", "J-", "B", "BJ", "JB", "D", "DJ", "JD", "E", "EJ", "H", "HJ", "JH", "NJ", "JN", "P", "Q",
-)  # fmt: skip
+LABORATORY = tuple("J J+ J- B BJ JB D DJ JD E EJ H HJ JH NJ JN P Q".split())
 """Letters that laboratories write after a valid result: estimated, diluted, detected in blanks."""
 
 _CURRENCIES: dict[str, tuple[str, ...]] = {
-    "€": ("EUR",), "£": ("GBP",), "$": ("USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN"),
-    "¥": ("JPY", "CNY"), "円": ("JPY",), "元": ("CNY",), "₩": ("KRW",), "원": ("KRW",), "₹": ("INR",),
-    "₽": ("RUB",), "zł": ("PLN",), "kč": ("CZK",), "kr": ("SEK", "NOK", "DKK", "ISK"), "ft": ("HUF",),
-    "₺": ("TRY",), "r$": ("BRL",), "us$": ("USD",), "a$": ("AUD",), "c$": ("CAD",),
-}  # fmt: skip
+    sign: tuple(codes.split(","))
+    for sign, codes in (
+        entry.split("=")
+        for entry in (
+            "€=EUR £=GBP $=USD,CAD,AUD,NZD,SGD,HKD,MXN ¥=JPY,CNY 円=JPY 元=CNY ₩=KRW 원=KRW ₹=INR ₽=RUB "
+            "zł=PLN kč=CZK kr=SEK,NOK,DKK,ISK ft=HUF ₺=TRY r$=BRL us$=USD a$=AUD c$=CAD"
+        ).split()
+    )
+}
 _CODES = sorted({code for codes in _CURRENCIES.values() for code in codes} | {"CHF", "RON", "BGN", "ZAR"})
 _WIDE = str.maketrans(
     "０１２３４５６７８９．，－＋％＜＞　٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹",

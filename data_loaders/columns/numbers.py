@@ -46,9 +46,10 @@ _CELLS = 10
 _OUTWEIGHED = 10  # one mark must be this many times as frequent for the other to count as slips
 
 MISSING_WORDS = (
-    "", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "---", "..", ".", ":", "#n/a",
-    "#value!", "#div/0!", "#num!", "#null!", "#ref!", "missing", "no data", "nodata", "<na>",
-)  # fmt: skip
+    "",
+    *"na n/a n.a. nan null none nil - -- --- .. . : #n/a #value! #div/0! #num! #null! #ref! missing".split(),
+    *("no data", "nodata", "<na>"),
+)
 """Entries in small letters that mean "no value"."""
 
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"

@@ -180,20 +180,24 @@ def _form(words: str, pattern: str, read: Callable[[str], Read], crs: str | None
 
 
 FORMS: tuple[Form, ...] = (
-    _form("POINT (x y), well-known text",
-          rf"(?:SRID=[0-9]+;)?(?i:point)\s*Z?M?\s*\(\s*{_NUMBER}\s+{_NUMBER}.*\)", _shape, None),
+    _form(
+        "POINT (x y), well-known text",
+        rf"(?:SRID=[0-9]+;)?(?i:point)\s*Z?M?\s*\(\s*{_NUMBER}\s+{_NUMBER}.*\)",
+        _shape,
+        None,
+    ),
     _form("well-known binary in hexadecimal digits", r"0[01][0-9A-Fa-f]{40,}", _binary, None),
     _form("(latitude, longitude)", rf"[\[(]?\s*{_NUMBER}\s*[,; ]\s*{_NUMBER}\s*[\])]?", _pair, None),
     _form("H3 cells", r"8[0-9a-f]{14}", _cell),
     _form("plus codes", r"[23456789CFGHJMPQRVWX]{8}\+[23456789CFGHJMPQRVWX]{2,5}", _plus_code),
-    _form("letters of the Military Grid Reference System",
-          rf"[0-9]{{1,2}}[C-X] ?[A-Z]{{2}} ?{_HALVES}", _mgrs),
-    _form("letters of the British National Grid", rf"[HNOST][A-HJ-Z] ?{_HALVES}", _british,
-          "EPSG:27700"),
+    _form(
+        "letters of the Military Grid Reference System", rf"[0-9]{{1,2}}[C-X] ?[A-Z]{{2}} ?{_HALVES}", _mgrs
+    ),
+    _form("letters of the British National Grid", rf"[HNOST][A-HJ-Z] ?{_HALVES}", _british, "EPSG:27700"),
     _form("letters of the Irish Grid", rf"[A-HJ-Z] ?{_HALVES}", _irish, "EPSG:29903"),
     _form("Japanese mesh codes", r"[3-6][0-9][2-5][0-9][0-7]{2}(?:[0-9]{2}[1-4]{0,3})?", _mesh),
     _form(GEOHASHES, r"[0-9b-hjkmnp-z]{5,12}", _geohash),
-)  # fmt: skip
+)
 """The forms; the first that fits an entry applies."""
 
 

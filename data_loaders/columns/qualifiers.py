@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -46,31 +48,11 @@ _OF_BUILDINGS = re.compile(
 )
 _LIMIT = re.compile(r"limit|detection|quantitation|reporting|\b(mdl|lod|loq|rl)\b")
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (what, re.compile(rf"(^|.* )({words})($| )"))
-    for what, words in (
-        ("what a row measures", "parameter|pollutant|characteristic|analyte|analyt|substance|determinand"
-         "|variable|measure|measurand|metric|indicator|quantity|element|species|compound|constituent|chemical"
-         "|phenomenon|observed property|parametre|paramètre|polluant|grandeur|parámetro|magnitud"
-         "|contaminante|inquinante|sostanza|stoff|schadstoff|komponente|messgröße|messgroesse|component"
-         "|składnik|zanieczyszczenie|ukazatel|показатель|項目|项目|항목"),
-        ("the kind of sample", "sample type|sample media|media|medium|matrix|activity type|activity type code"
-         "|sample fraction|fraction|fraction text|probenart|qc type|depth class|grain size"),
-        ("the status of a row", "status|flag|flags|qualifier|remark|validity|verification"
-         r"|(?<!air )(?<!water )quality|qc|qa|valid|rmk|uflag|condition|[0-9]+ cd"
-         "|statut|estado|result status|measure qualifier code|remark code"),
-        ("the zone of a place", "zone|utm zone|grid zone|huso|fuseau"),
-        ("the datum of a place", "datum|horizontal datum|srid|epsg|crs|coordinate system"
-         "|coordinate reference system datum name"),
-        ("a mark beside a limit", "censored|censoring|detection condition|result detection condition"
-         "|less than|sign|lt|operator|prefix"),
-        ("which measurement of several a row is", "replicate|rep|duplicate|poc|repeat|occurrence|replica"),
-        ("how values were summed up", "statistic|statistic code|averaging|averaging period|aggregation"
-         "|data aggregation process|sample duration|duration description|aggregation process|period type"),
-        ("the currency of a price", "currency|currency code|währung|devise|moneda"),
-        ("the kind of a sale", "nature mutation|sale type|transaction type|record type"
-         "|not full market price"),
-    )
-)  # fmt: skip
+    (what, re.compile(rf"(^|.* )({'|'.join(words)})($| )"))
+    for what, words in tomllib.loads(
+        (files("data_loaders") / "columns/qualifiers.toml").read_text(encoding="utf-8")
+    )["kinds"].items()
+)
 _IDENTIFIER = re.compile(
     r"(^| )(id|ids|uuid|guid|identifier|ident|imei|kennung|identifiant|identificador)($| )|"
     r"(^| )(animal|individual|tag|collar|vehicle|device|trip|track|household|permit|parcel|mutation|deed|"

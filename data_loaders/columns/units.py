@@ -1,6 +1,6 @@
 """Units of measure as tables write them: their equality, and the factor between different ones.
 
-This module has its own table because `pint` does not read "UG/M3" and "Micrograms/cubic meter", as
+`units.toml` is a table of our own because `pint` does not read "UG/M3" and "Micrograms/cubic meter", as
 agencies write them, and because the program must ask about an unknown unit instead of guessing.
 Sources: BIPM, The International System of Units (9th edition, tables 2 to 8); NIST Special
 Publication 811, appendix B.
@@ -9,9 +9,11 @@ Publication 811, appendix B.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import TypeAlias
 
 Dimension: TypeAlias = tuple[tuple[str, int], ...]
@@ -20,57 +22,25 @@ LONGEST = 80  # letters of a unit
 LONGEST_NAME = 120  # letters of a column's name that are searched
 _PREFIXES = {"k": 1e3, "h": 1e2, "d": 1e-1, "c": 1e-2, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
 _LARGE = {"M": 1e6, "G": 1e9}
+_TABLES = tomllib.loads((files("data_loaders") / "columns/units.toml").read_text(encoding="utf-8"))
 # Symbols that take a prefix: their size, the quantity, and its power.
 _PREFIXED: dict[str, tuple[float, str, int]] = {
-    "g": (1.0, "mass", 1), "l": (1e-3, "length", 3), "L": (1e-3, "length", 3), "m": (1.0, "length", 1),
-    "s": (1.0, "time", 1), "mol": (1.0, "amount", 1), "eq": (1.0, "charge", 1), "Bq": (1.0, "activity", 1),
-    "Ci": (3.7e10, "activity", 1), "Sv": (1.0, "dose", 1), "Gy": (1.0, "absorbed dose", 1),
-    "Pa": (1.0, "pressure", 1), "bar": (1e5, "pressure", 1), "W": (1.0, "power", 1), "V": (1.0, "voltage", 1),
-    "Hz": (1.0, "frequency", 1), "S": (1.0, "conductance", 1),
-}  # fmt: skip
+    symbol: tuple(entry) for symbol, entry in _TABLES["prefixed"].items()
+}
+_CURRENCIES = "aud cad nzd hkd sek nok dkk isk pln czk huf ron jpy cny krw inr brl mxn zar try"
 _WHOLE: dict[str, tuple[float, str, int]] = {
-    "t": (1e6, "mass", 1), "lb": (453.59237, "mass", 1), "oz": (28.349523125, "mass", 1),
-    "in": (0.0254, "length", 1), "ft": (0.3048, "length", 1), "yd": (0.9144, "length", 1),
-    "mi": (1609.344, "length", 1), "ha": (1e4, "length", 2), "acre": (4046.8564224, "length", 2),
-    "gal": (3.785411784e-3, "length", 3), "min": (60.0, "time", 1), "h": (3600.0, "time", 1),
-    "d": (86400.0, "time", 1), "mmHg": (133.322387415, "pressure", 1), "atm": (101325.0, "pressure", 1),
-    "%": (1e-2, "parts", 1), "‰": (1e-3, "parts", 1), "ppm": (1e-6, "parts", 1), "ppb": (1e-9, "parts", 1),
-    "ppt": (1e-12, "parts", 1), "cfu": (1.0, "colonies", 1), "mpn": (1.0, "most probable number", 1),
-    "eur": (1.0, "euro", 1), "gbp": (1.0, "pound", 1), "usd": (1.0, "US dollar", 1),
-    "chf": (1.0, "franc", 1),
-    **{
-        code: (1.0, code.upper(), 1)
-        for code in ("aud", "cad", "nzd", "hkd", "sek", "nok", "dkk", "isk", "pln", "czk", "huf", "ron")
-    },
-    **{code: (1.0, code.upper(), 1) for code in ("jpy", "cny", "krw", "inr", "brl", "mxn", "zar", "try")},
-}  # fmt: skip
+    **{symbol: tuple(entry) for symbol, entry in _TABLES["whole"].items()},
+    **{code: (1.0, code.upper(), 1) for code in _CURRENCIES.split()},
+}
 _CAPITALS = re.compile(r"[KMUNPC]?[GLM]")  # capitals that mean small letters: "MG", "UG", "L"
-_WORDS = (
-    (r"micro ?grams?", "ug"), (r"milli ?grams?", "mg"), (r"nano ?grams?", "ng"), (r"pico ?grams?", "pg"),
-    (r"kilo ?grams?", "kg"), (r"grams?", "g"), (r"milli ?lit(?:er|re)s?", "ml"), (r"lit(?:er|re)s?", "l"),
-    (r"cubic met(?:er|re)s?", "m3"), (r"square met(?:er|re)s?", "m2"), (r"cubic (?:feet|foot)", "ft3"),
-    (r"square (?:feet|foot)|sq ?ft", "ft2"), (r"kilo ?met(?:er|re)s?", "km"),
-    (r"centi ?met(?:er|re)s?", "cm"), (r"milli ?met(?:er|re)s?", "mm"), (r"met(?:er|re)s?", "m"),
-    (r"feet|foot", "ft"), (r"inch(?:es)?", "in"), (r"miles?", "mi"), (r"acres", "acre"), (r"tonnes?", "t"),
-    (r"hectares?", "ha"), (r"minutes?", "min"), (r"hours?", "h"), (r"days?", "d"), (r"seconds?", "s"),
-    (r"pico ?curies?", "pCi"), (r"becquerels?", "Bq"), (r"per ?cent", "%"), (r"parts per million", "ppm"),
-    (r"parts per billion", "ppb"), (r"€|euros?", "eur"), (r"£|pounds sterling", "gbp"),
-    (r"us ?\$|us dollars?", "usd"), (r"\b(?:a|au) ?\$", "aud"), (r"\b(?:c|ca|can) ?\$", "cad"),
-    (r"\bnz ?\$", "nzd"), (r"\bhk ?\$", "hkd"), (r"k\$|kusd", "1000 usd"), (r"\$", "usd"),
-    (r"tsd\.?|thousands?|milliers d['’e]|miles de", "1000"),
-    (r"mio\.?|mill\.?|millions? (?:de|d['’])|millions?", "1000000"), (r"t€|k€|teur|keur", "1000 eur"),
-    (r"tchf|kchf", "1000 chf"), (r"k£|kgbp", "1000 gbp"),
-)  # fmt: skip
-_PLAIN = str.maketrans({
-    "µ": "u", "μ": "u", "²": "2", "³": "3", "⁻": "-", "−": "-", "¹": "1", "·": " ", "*": " ", "^": "",
-    "\u00a0": " ", "\u202f": " ", "_": " ",
-})  # fmt: skip
+_WORDS: tuple[tuple[str, str], ...] = tuple(_TABLES["words"].items())
+_PLAIN = str.maketrans("µμ²³⁻−¹·*\u00a0\u202f_", "uu23--1     ", "^")
 _TERM = re.compile(r"([0-9]+(?:\.[0-9]+)?)?([A-Za-z%‰]+)?(-?[1-9])?")
 _DEGREES = {
-    "degc": (1.0, 0.0), "°c": (1.0, 0.0), "deg c": (1.0, 0.0), "celsius": (1.0, 0.0),
-    "degf": (5 / 9, -160 / 9), "°f": (5 / 9, -160 / 9), "deg f": (5 / 9, -160 / 9),
-    "fahrenheit": (5 / 9, -160 / 9), "k": (1.0, -273.15), "kelvin": (1.0, -273.15),
-}  # fmt: skip
+    **dict.fromkeys(("degc", "°c", "deg c", "celsius"), (1.0, 0.0)),
+    **dict.fromkeys(("degf", "°f", "deg f", "fahrenheit"), (5 / 9, -160 / 9)),
+    **dict.fromkeys(("k", "kelvin"), (1.0, -273.15)),
+}
 
 # Symbols of units, with prefixes and powers, in products and quotients. A method, a year, a kind,
 # the "(s)" of a plural and the "(min)" of a minimum are not units, unless they follow a word of

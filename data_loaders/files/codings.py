@@ -18,10 +18,10 @@ import numpy as np
 from data_loaders.errors import DataError
 from data_loaders.files.guarded import HEAD_LINES, Pieces, wide
 
-Encoding: TypeAlias = Literal[
-    "utf-8", "utf-16-le", "utf-16-be", "windows-1252", "windows-1250", "windows-1251", "koi8-r", "shift_jis",
-    "euc-jp", "cp949", "gb18030", "big5",
-]  # fmt: skip
+_Unicode: TypeAlias = Literal["utf-8", "utf-16-le", "utf-16-be"]
+_OneByte: TypeAlias = Literal["windows-1252", "windows-1250", "windows-1251", "koi8-r"]
+_EastAsian: TypeAlias = Literal["shift_jis", "euc-jp", "cp949", "gb18030", "big5"]
+Encoding: TypeAlias = Literal[_Unicode, _OneByte, _EastAsian]
 ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
 
 _CHUNK = 4 << 20  # as much as the parser takes at a time, since it parses the result of one read
@@ -35,9 +35,7 @@ _CODECS = {"shift_jis": "cp932", "utf-8": "utf-8"}
 _GROUPS, _AGREED = 7, 5
 _FOREIGN = 2  # rows with letters beyond the Western ones that are needed to guess an encoding
 # The single-byte encodings that `charset_normalizer` distinguishes, and their names here.
-_ONE_BYTE: dict[str, Encoding] = {
-    "cp1250": "windows-1250", "cp1251": "windows-1251", "koi8_r": "koi8-r",
-}  # fmt: skip
+_ONE_BYTE: dict[str, Encoding] = {"cp1250": "windows-1250", "cp1251": "windows-1251", "koi8_r": "koi8-r"}
 # Two adjacent letters beyond ASCII are rare in Western words, and three do not occur.
 _NEARLY, _LETTERS = 0.97, 6
 _PAIR = re.compile(rb"[\x80-\xff][\x40-\x7e\x80-\xff]")
@@ -197,7 +195,7 @@ class Utf8Stream(Pieces):
                 ):
                     raise DataError(
                         "This text in UTF-16 has a row that is written in another way, so that rows after it "
-                        "cannot be told apart: save the file as CSV in UTF-8."
+                        "cannot be separated: save the file as CSV in UTF-8."
                     )
                 data = text.encode("utf-8", "replace")
                 self._pending = bool(self._decoder.getstate()[0])

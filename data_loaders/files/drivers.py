@@ -15,10 +15,10 @@ from data_loaders.errors import DataError
 from data_loaders.files.bombs import MAGIC, refuse_doctype
 from data_loaders.files.guarded import GEOJSON_TYPE
 
-Format: TypeAlias = Literal[
-    "XLSX", "ODS", "GPKG", "GeoJSON", "GeoJSONSeq", "ESRI Shapefile", "LIBKML", "FlatGeobuf", "GML", "OSM",
-    "Parquet", "Arrow", "ORC",
-]  # fmt: skip
+_Places: TypeAlias = Literal[
+    "GPKG", "GeoJSON", "GeoJSONSeq", "ESRI Shapefile", "LIBKML", "FlatGeobuf", "GML", "OSM"
+]
+Format: TypeAlias = Literal["XLSX", "ODS", _Places, "Parquet", "Arrow", "ORC"]
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,12 @@ DRIVERS: dict[Format, Driver] = {
     "ESRI Shapefile": Driver("Shapefile", ".shp", _BINARY),
     "LIBKML": Driver("KML file", ".kml", _TEXT, xml=True),
     "FlatGeobuf": Driver("FlatGeobuf file", ".fgb", _BINARY),
-    "GML": Driver(
-        "GML file", ".gml", _TEXT, xml=True, options={"DOWNLOAD_SCHEMA": "NO", "WRITE_GFS": "NO"}
-    ),
+    "GML": Driver("GML file", ".gml", _TEXT, xml=True, options={"DOWNLOAD_SCHEMA": "NO", "WRITE_GFS": "NO"}),
     "OSM": Driver("OpenStreetMap file", ".osm", _TEXT, layers=("points", "multipolygons"), xml=True),
     "Parquet": Driver("Parquet file", ".parquet", _BINARY, layers=("",)),
     "Arrow": Driver("Arrow file", ".arrow", _BINARY, layers=("",)),
     "ORC": Driver("ORC file", ".orc", _BINARY, layers=("",)),
-}  # fmt: skip
+}
 PYARROW: tuple[Format, ...] = ("Parquet", "Arrow", "ORC")
 FEATURES: tuple[Format, ...] = ("GeoJSON", "GeoJSONSeq")  # read by `features`
 SHAPEFILE_PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")

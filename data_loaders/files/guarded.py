@@ -54,11 +54,11 @@ HEAD_LINES, MOST_HEAD = 1300, 32 << 20
 # The errors of reading a damaged or hostile archive. zipfile raises RuntimeError for passwords and
 # NotImplementedError for unknown methods; damaged headers cause ValueError and similar ones.
 DAMAGE = (
-    OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError,
-    RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, MemoryError,
-)  # fmt: skip
+    *(OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError),
+    *(RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, MemoryError),
+)
 Tell: TypeAlias = "Callable[[int], None]"
-_TELL: ContextVar[Tell | None] = ContextVar("told how far reading is", default=None)
+_TELL: ContextVar[Tell | None] = ContextVar("hears how far reading is", default=None)
 
 
 def refusal(head: bytes) -> str | None:

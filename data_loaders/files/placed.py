@@ -80,11 +80,12 @@ def _link(path: Path, place: Path) -> None:
 
 def _with_siblings(name: str, path: Path | None, folder: Path) -> Mapping[str, Path]:
     """Link the files of a Shapefile in one folder."""
-    parts = {} if path is None else {
+    beside = () if path is None else path.absolute().parent.iterdir()
+    parts = {
         file.suffix.lower(): file
-        for file in path.absolute().parent.iterdir()
-        if file.stem == path.stem and file.suffix.lower() in SHAPEFILE_PARTS and file.is_file()
-    }  # fmt: skip
+        for file in beside
+        if path and file.stem == path.stem and file.suffix.lower() in SHAPEFILE_PARTS and file.is_file()
+    }
     if not {".shp", ".dbf"} <= set(parts):
         raise DataError(
             f"{name} is one part of a Shapefile: pack its .shp, .shx, .dbf and .prj files into one .zip file."

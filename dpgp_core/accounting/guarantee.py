@@ -296,9 +296,13 @@ class Guarantee:
             cost = Cost.gaussian(mu if q == steps == 1 else mu * _ROUNDING, self.distance)
         exchanged = cost.gaussian_mu if steps == 2 else None
         return replace(
-            self, curve=cost.curve, exact_gaussian_mu=cost.gaussian_mu, pairs=cost.pairs,
-            pure_epsilon=cost.pure_epsilon, exchange_mu=exchanged,
-        )  # fmt: skip
+            self,
+            curve=cost.curve,
+            exact_gaussian_mu=cost.gaussian_mu,
+            pairs=cost.pairs,
+            pure_epsilon=cost.pure_epsilon,
+            exchange_mu=exchanged,
+        )
 
     def epsilon(self, delta: float) -> EpsilonBound:
         """The least proved epsilon at `delta`, in (0, 1), rounded upwards.

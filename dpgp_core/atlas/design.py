@@ -122,11 +122,25 @@ def atlas_design(
         whole = 1.0 - 1.0 / UNITS
         radius, reaches = _reaching(columns, long if amounts else whole, answers, weights)
     return AtlasDesign(
-        one.strategy, one.prior, one.lengthscale, one.signal, one.middle, spread, one.amplitude, one.ridge,
-        one.mu, common=0.0 if drift else one.common, cutoff_from=one.cutoff_from, drift=drift,
-        paths=one.paths, columns=columns, radius=radius, presence=presence, reaches=reaches,
+        one.strategy,
+        one.prior,
+        one.lengthscale,
+        one.signal,
+        one.middle,
+        spread,
+        one.amplitude,
+        one.ridge,
+        one.mu,
+        common=0.0 if drift else one.common,
+        cutoff_from=one.cutoff_from,
+        drift=drift,
+        paths=one.paths,
+        columns=columns,
+        radius=radius,
+        presence=presence,
+        reaches=reaches,
         answers=tuple(answers),
-    )  # fmt: skip
+    )
 
 
 def _reaching(

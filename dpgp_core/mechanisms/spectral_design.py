@@ -162,7 +162,16 @@ def fixed_design(spacing: float) -> SpectralStatisticsDesign:
     of 17 cases. The release chooses its own cutoff.
     """
     return SpectralStatisticsDesign(
-        "water-filled", "exponential", FIXED_RANGE * spacing, signal=FIXED_SPREAD, middle=0.0,
-        spread=FIXED_SPREAD, amplitude=1.0, ridge=FIXED_RIDGE, mu=1.0, common=0.3, cutoff_from="release",
+        "water-filled",
+        "exponential",
+        FIXED_RANGE * spacing,
+        signal=FIXED_SPREAD,
+        middle=0.0,
+        spread=FIXED_SPREAD,
+        amplitude=1.0,
+        ridge=FIXED_RIDGE,
+        mu=1.0,
+        common=0.3,
+        cutoff_from="release",
         paths=100,
-    )  # fmt: skip
+    )

@@ -63,10 +63,10 @@ PRIOR = "exponential"
 SIGNAL = 0.5  # clipped response units
 COMMON = 0.3  # common share of the field's variance, if no reference data determine its mean
 RIDGES = (0.8, 2.0)  # scatter of a record in units of the field's deviation
-MOVES = (
-    (0, 0, 0, 1), (0, 0, 0, -1), (0, 0, 1, 0), (0, 0, -1, 0), (0, 0, 1, -1), (0, 0, -1, 1),
-    (1, 0, 0, 0), (-1, 0, 0, 0), (0, 1, 0, 0), (0, -1, 0, 0),
-)  # fmt: skip
+MOVES = (  # steps of range, signal, amplitude and ridge
+    *((0, 0, 0, 1), (0, 0, 0, -1), (0, 0, 1, 0), (0, 0, -1, 0), (0, 0, 1, -1), (0, 0, -1, 1)),
+    *((1, 0, 0, 0), (-1, 0, 0, 0), (0, 1, 0, 0), (0, -1, 0, 0)),
+)
 # Factor of a step of the local stage; number of lengthscales from the short end of the common grid.
 STEP, LENGTHSCALES = 1.6, 3
 RELEASES, COUNT_DRAWS = 12, 2
@@ -82,6 +82,13 @@ ALONE = 3  # simulated releases in each world if each is read by itself
 DETAIL, SHARED = 300, 24  # nodes with deviations in simulations; cached sets of shared readings
 
 
+def _start(lengthscale: float, ridge: float) -> SpectralStatisticsDesign:
+    """Return a design to search from: its range in metres, and the scatter of a record."""
+    return SpectralStatisticsDesign(
+        STRATEGY, PRIOR, lengthscale, SIGNAL, 0.0, 1.0, 1.0, ridge, 1.0, paths=PATHS
+    )
+
+
 class SpectralSpace(SearchSpace):
     """A few ranges and ridges, three local stages around them, and cutoffs."""
 
@@ -92,17 +99,10 @@ class SpectralSpace(SearchSpace):
         """Ranges and ridges to search; with a published reference one design, without a search."""
         if facts.field is not None:
             reach = float(f"{STEPS * facts.lattice.spacing:.6g}")
-            return (
-                SpectralStatisticsDesign(
-                    STRATEGY, PRIOR, reach, SIGNAL, 0.0, 1.0, 1.0, WIDE, 1.0, paths=PATHS,
-                    cutoff_from="release", drift=True,
-                ),
-            )  # fmt: skip
+            return (replace(_start(reach, WIDE), cutoff_from="release", drift=True),)
         lengthscales = coarse_grid(facts.lattice, facts.n).lengthscales[:LENGTHSCALES]
         return tuple(
-            SpectralStatisticsDesign(
-                STRATEGY, PRIOR, lengthscale, SIGNAL, 0.0, 1.0, 1.0, ridge, 1.0, paths=PATHS
-            )
+            _start(lengthscale, ridge)
             for lengthscale in tried(lengthscales, ask.thorough)
             for ridge in tried(RIDGES, ask.thorough)
         )
@@ -266,10 +266,8 @@ def stated(
         drawn = SharedReadings(plan, counts, public, releases, entropy, draws, thin=thin)
         return under_beliefs(plan, drawn)
 
-    same = (
-        counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
-        design.common, design.covariates, releases, draws,
-    )  # fmt: skip
+    noise = (design.strategy, design.prior, design.lengthscale, design.signal, design.mu)
+    same = (counts.tobytes(), noise, design.common, design.covariates, releases, draws)
     readings = world.cache.keep("spectral readings", hash(same), make, SHARED)
     return _read(readings, design, totals, plan, world)
 

@@ -55,6 +55,7 @@ BELIEFS_OF_AMOUNTS = ((1.0, 1.0), (1.0, 0.5), (0.5, 1.0), (0.5, 0.5))
 COLUMNS = 0.2
 """Probability, before a release, that public columns explain anything: many columns do not."""
 
+_ANY_BELIEF = PublicPrior(0.0, 1.0, 1.0)  # replaces that of a plan where it makes no difference
 ROUGH = 16  # a rough plan prices its counts by every ROUGH-th node against all
 
 
@@ -313,11 +314,8 @@ class SpectralModel:
         deviation = prior.deviation if plan.signal is None else plan.signal
         scatter = prior.record_noise if plan.signal is None else RECORD_NOISE
         # Everything that `_core` reads; plans that differ in their reading alone share one entry.
-        key = (
-            plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
-            plan.covariates, plan.whole, deviation, scatter, plan.field.counted, plan.several,
-            plan.pool, plan.field.ball,
-        )  # fmt: skip
+        belief = (deviation, scatter, plan.field.counted, plan.several, plan.field.ball)
+        key = (replace(plan, field=_ANY_BELIEF, signal=None, common=0.0), *belief)
         if key not in self._cores:
             self._cores[key] = self._core(plan, deviation, scatter)
             if len(self._cores) > KEPT:
@@ -325,10 +323,11 @@ class SpectralModel:
         self._cores.move_to_end(key)
         core = self._cores[key]
         basis, further = core.with_common(plan.common)
+        features, products, noise = core.features, core.products, core.noise
+        columns = self.columns if plan.covariates else None
         return Prepared(
-            plan, self.nodes, core.features, core.products, core.noise, core.shape, basis, prior,
-            self.columns if plan.covariates else None, further,
-        )  # fmt: skip
+            plan, self.nodes, features, products, noise, core.shape, basis, prior, columns, further
+        )
 
     def _core(self, plan: SpectralPlan, deviation: float, scatter: float) -> _Core:
         smooth = pairs = self.smooth_pairs(plan.prior, plan.lengthscale)

@@ -120,9 +120,12 @@ class GridRecords:
         np.add.at(total, inverse.ravel(), cut)
         np.add.at(present, inverse.ravel(), present_columns)
         return cls(
-            occupied, count.astype(np.int64), total[:, 0] if ball == ONE_COLUMN else total,
-            present if ball.presence else None, ball,
-        )  # fmt: skip
+            occupied,
+            count.astype(np.int64),
+            total[:, 0] if ball == ONE_COLUMN else total,
+            present if ball.presence else None,
+            ball,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,9 +268,17 @@ class KeptField:
         if shapes != {(nodes.size,)} or index.size == 0 or not np.all(self.local > 0):
             raise InvalidValue("the public records kept with the sums are not those of this domain.")
         return PublicField(
-            nodes, index, self.count[index], self.mean[index], self.deviation, self.scatter, self.lengthscale,
-            columns=columns, covariates=self.covariates, local=self.local,
-        )  # fmt: skip
+            nodes,
+            index,
+            self.count[index],
+            self.mean[index],
+            self.deviation,
+            self.scatter,
+            self.lengthscale,
+            columns=columns,
+            covariates=self.covariates,
+            local=self.local,
+        )
 
 
 def same_field(one: KeptField | None, other: KeptField | None) -> bool:

@@ -36,13 +36,14 @@ from hexcursion.settings.model import (
 )
 from hexcursion.settings.names import GROUPS
 
-TYPED = frozenset({
-    "config", "data.path", "data.value", "data.x", "data.y", "data.crs", "data.where", "value_unit", "owner",
-    "centre", "clip",
-    "records_per_owner", "reference.path", "reference_public", "region", "bbox", "place",
-    "reach", "resolution", "unit", "epsilon", "epsilons", "delta", "budget", "periods", "threshold",
-    "direction", "mechanisms", "accept_low_agreement", "ledger", "out", "dry_run", "show_baseline",
-})  # fmt: skip
+TYPED = frozenset(
+    (
+        "config data.path data.value data.x data.y data.crs data.where value_unit owner centre clip "
+        "records_per_owner reference.path reference_public region bbox place reach resolution unit epsilon "
+        "epsilons delta budget periods threshold direction mechanisms accept_low_agreement ledger out "
+        "dry_run show_baseline"
+    ).split()
+)
 """Options that people type: `--help` lists them in short, `--help-all` every option in full."""
 ALL = "--help-all"
 BY_COLUMN = frozenset({"data.value", *atlas.BY_COLUMN})

@@ -32,9 +32,9 @@ from hexcursion.settings.atlas import AtlasSettings, Settings, any_settings
 from hexcursion.settings.field import fields_of
 
 OWN = {
-    "x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None, "encoding": None,
-    "delimiter": None, "quoting": None, "sides": (), "behind": (),
-}  # fmt: skip
+    **dict.fromkeys("x y decimal header_row encoding delimiter quoting".split()),
+    **{"crs": "EPSG:4326", "sides": (), "behind": ()},
+}
 """Settings of the private table that a reference table does not inherit, with their defaults."""
 PLACES, COLUMNS = (
     ("x", "y", "place_column", "zone_column", "crs"),

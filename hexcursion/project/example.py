@@ -36,16 +36,25 @@ def county_settings(public: int = COUNTY_YEARS[0]) -> ReleaseSettings:
         for year in (private, public)
     )
     return ReleaseSettings(
-        data=data, reference=reference, reference_public=True, bbox=TOLEDO, resolution=8,
-        threshold=COUNTY_THRESHOLD, transform="log", value_name="price", value_unit="dollars",
-        record_word="sale", population="houses in Lucas County", period=str(private),
+        data=data,
+        reference=reference,
+        reference_public=True,
+        bbox=TOLEDO,
+        resolution=8,
+        threshold=COUNTY_THRESHOLD,
+        transform="log",
+        value_name="price",
+        value_unit="dollars",
+        record_word="sale",
+        population="houses in Lucas County",
+        period=str(private),
         source="Lucas County auditor, by J. P. LeSage's Spatial Econometrics Toolbox and spData (CC0)",
         title="House sales of Lucas County, Ohio: an example",
         stated=StatedFacts(
             collection="Every record of this example was published long ago. It plays a private one, so that "
             "anybody can check what a release shows of it and what it hides."
         ),
-    )  # fmt: skip
+    )
 
 
 def example_folder(place: Path | None = None, *, changed: bool = False) -> Path:

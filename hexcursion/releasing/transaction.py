@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -182,19 +182,14 @@ def charge_of(
 ) -> Charge:
     """The one charge of a release, by the project's records; `kind` is the choice of its design."""
     settings, privacy = project.settings, price.privacy
+    file = Path(settings.data.path).name  # the ledger is private to the curator
     return Charge(
         dataset=fingerprint(project, ledger),
         unit=settings.unit,
         cost=price.own,
         facts={
-            "title": title,
-            "file": Path(settings.data.path).name,  # the ledger is private to the curator
-            "mechanism": design.mechanism,
-            "bound": privacy.bound,
-            "epsilon": privacy.epsilon,
-            "delta": project.delta,
-            "n": privacy.n,
-            "tuning": kind,
+            **{"title": title, "file": file, "mechanism": design.mechanism, "bound": privacy.bound},
+            **{"epsilon": privacy.epsilon, "delta": project.delta, "n": privacy.n, "tuning": kind},
             **area_facts(project),
         },
         records=record_keys(project, ledger),
@@ -278,32 +273,64 @@ def release_of(
     plan: Plan, release_id: str, created: str, released: Released, reading: Reading | None, seal: str
 ) -> Release:
     """The release of one drawn column, with all facts that its bundle states."""
-    project, choice = plan.project, plan.choice
-    settings = project.settings
+    project, choice, settings = plan.project, plan.choice, plan.project.settings
     mean = None if choice.public_map is None else choice.public_map.mean
     shifted = released.shifted(mean)
     read = None if reading is None else reading.shifted(mean)
     field = shifted if read is None else read
     level = float(choice.response.forward(settings.threshold))
-    return Release(
-        release_id=release_id, created=created,
-        title=_title(project), cells=tuple(project.domain.cells), resolution=project.domain.resolution,
-        region=geometry_dict(project.domain.region), response=choice.response, value_name=project.value_name,
-        value_unit=_unit(project), threshold=settings.threshold, direction=settings.direction,
-        design=choice.design.settled(shifted, level, settings.direction), privacy=plan.privacy,
-        tuning=choice.tuning, paths=shifted.paths, mean=field.mean, sd=field.sd,
-        draws=None if read is None else read.draws, shown_map=shifted.shown_map,
-        map_draws=shifted.map_draws, cut_by_map=shifted.map_mean is not None,
+    release = Release(
+        release_id=release_id,
+        created=created,
+        title=_title(project),
+        cells=tuple(project.domain.cells),
+        resolution=project.domain.resolution,
+        region=geometry_dict(project.domain.region),
+        response=choice.response,
+        value_name=project.value_name,
+        value_unit=project.unit,
+        threshold=settings.threshold,
+        direction=settings.direction,
+        design=choice.design.settled(shifted, level, settings.direction),
+        privacy=plan.privacy,
+        tuning=choice.tuning,
+        paths=shifted.paths,
+        mean=field.mean,
+        sd=field.sd,
+        draws=None if read is None else read.draws,
+        shown_map=shifted.shown_map,
+        map_draws=shifted.map_draws,
+        cut_by_map=shifted.map_mean is not None,
         records=None if field.mean is None or project.exposure is not None else shifted.records,
-        sums=released.sums, model_check=released.model_check, relation=settings.relation,
-        protects=protects(project), expected=choice.expected, receipt=plan.receipt,
+        sums=released.sums,
+        model_check=released.model_check,
+        expected=choice.expected,
+        receipt=plan.receipt,
+        prior_mean=mean,
+        covariates=_read_covariates(project, choice),
+        ledger_entry=seal,
+    )
+    return _with_public_facts(release, project)
+
+
+def _with_public_facts(release: Release, project: Project) -> Release:
+    """Add to a release what its settings and its public data say of it, whatever was drawn."""
+    return replace(
+        release,
+        relation=project.settings.relation,
+        protects=protects(project),
         attribution=project.attribution,
         notes=project.notes,
-        trip=project.trip, generated=project.generated, prior_mean=mean, relative=project.relative,
-        covariates=_read_covariates(project, choice), answers=project.answers, exposure=project.exposure,
-        domain_origin=project.domain.origin, ledger_entry=seal, stated=settings.stated, scope=settings.scope,
+        trip=project.trip,
+        generated=project.generated,
+        relative=project.relative,
+        answers=project.answers,
+        exposure=project.exposure,
+        domain_origin=project.domain.origin,
+        stated=project.settings.stated,
+        scope=project.settings.scope,
         layers=project.layers,
-    )  # fmt: skip
+    )
 
 
 def _receipt(
@@ -320,7 +347,7 @@ def _receipt(
             cells=project.domain.size,
             resolution=project.domain.resolution,
             domain_origin=project.domain.origin,
-            value_unit=_unit(project),
+            value_unit=project.unit,
             ledger=BudgetLine(
                 preview.before,
                 preview.after,
@@ -365,18 +392,5 @@ def _title(project: Project) -> str:
     scope = {"population": settings.scope.population, "period": settings.scope.period}
     answers = {} if project.answers is None else {"answers": project.answers.block()}
     counts = {} if project.exposure is None else {"counts": project.exposure.block()}
-    return named(
-        {
-            "value": project.value_name,
-            "unit": _unit(project),
-            "threshold": settings.threshold,
-            "direction": settings.direction,
-            "scope": scope,
-            **answers,
-            **counts,
-        }
-    )
-
-
-def _unit(project: Project) -> str:
-    return project.unit
+    facts = {"value": project.value_name, "unit": project.unit, "threshold": settings.threshold}
+    return named({**facts, "direction": settings.direction, "scope": scope, **answers, **counts})

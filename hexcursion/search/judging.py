@@ -59,9 +59,15 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
             mixed.append(_exchanged(scene.controls[number // step], design, sides))
     right, colour, free, gain, orange, finds = (_mean(column) for column in zip(*rows, strict=True))
     return replace(
-        found, records=right, colour_records=colour, public_records=free, records_gain=gain,
-        mixed_records=_mean(mixed), orange=orange, finds=finds,
-    )  # fmt: skip
+        found,
+        records=right,
+        colour_records=colour,
+        public_records=free,
+        records_gain=gain,
+        mixed_records=_mean(mixed),
+        orange=orange,
+        finds=finds,
+    )
 
 
 def _told(shown: Shown, *, temper: bool) -> Promise:

@@ -93,9 +93,8 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
     records = bin_records(project.private.placed, project.response, settings.unit)
     n, n_is_public = private_n(project), settings.relation == "replace-one"
     noise = _pilot_noise(share, project)
-    charge = _charge(project, ledger, _pilot_cost(noise, project), {
-        "title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name, "epsilon": share, "n": n,
-    })  # fmt: skip
+    facts = {"title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name}
+    charge = _charge(project, ledger, _pilot_cost(noise, project), {**facts, "epsilon": share, "n": n})
     models = _models(project.lattice, n)
     try:  # whatever cannot be computed fails here, on invented records
         _best(_simulated(project, noise), models)
@@ -127,9 +126,8 @@ def _run_choice(project: Project, ledger: Ledger, share: float, session: str) ->
     owner, neighbours = public_facts(project).owner, public_facts(project).neighbours
     each = share if owner is None else share / owner.records
     cost = Cost.pure(share, selection_curve(share)).among(neighbours)
-    charge = _charge(project, ledger, cost, {
-        "title": "Private choice for tuning", "mechanism": "private-choice", "epsilon": share, "n": n,
-    })  # fmt: skip
+    facts = {"title": "Private choice for tuning", "mechanism": "private-choice"}
+    charge = _charge(project, ledger, cost, {**facts, "epsilon": share, "n": n})
     with _charged(project, ledger, charge, session) as reservation:
         law = choose_law(laws, spacing, places, responses, blocks_of(n, each), each, SystemEntropy())
         reservation.commit(f"pilot-{random_name()}", hashlib.sha256(repr(law).encode()).hexdigest())

@@ -324,9 +324,16 @@ def simulated_scenes(
     mixed: list[list[World]] = [[] for _ in scales]
     for number in range(count):
         observed = simulate_reference(
-            settings, project.lattice, project.response, facts.n, known, number, facts.prior,
-            facts.covariates, project.exposure,
-        )  # fmt: skip
+            settings,
+            project.lattice,
+            project.response,
+            facts.n,
+            known,
+            number,
+            facts.prior,
+            facts.covariates,
+            project.exposure,
+        )
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
         for scale, mine, others in zip(scales, worlds, mixed, strict=True):
             mine.append(project_scene(project, facts, observed, scale).world.aiming_at(truth))

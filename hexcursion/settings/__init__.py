@@ -13,6 +13,15 @@ from hexcursion.settings.names import default_delta, usual_delta
 from hexcursion.settings.privacy_settings import StatedFacts
 
 __all__ = [
-    "ReleaseSettings", "SourceSettings", "StatedFacts", "catalogue", "default_delta", "field", "read_toml",
-    "settings_from_mapping", "settings_from_toml", "settings_to_toml", "usual_delta",
-]  # fmt: skip
+    "ReleaseSettings",
+    "SourceSettings",
+    "StatedFacts",
+    "catalogue",
+    "default_delta",
+    "field",
+    "read_toml",
+    "settings_from_mapping",
+    "settings_from_toml",
+    "settings_to_toml",
+    "usual_delta",
+]

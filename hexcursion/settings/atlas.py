@@ -21,20 +21,19 @@ from hexcursion.settings.model import (
     settings_to_toml,
 )
 
-OWN = (
-    "threshold", "direction", "transform", "centre", "clip", "value_name", "value_unit", "values",
-    "yes_above",
-)  # fmt: skip
+OWN = tuple("threshold direction transform centre clip value_name value_unit values yes_above".split())
 """Settings that each column of an atlas may have for itself; all others hold for all columns but a weight."""
 
 SCALE = ("transform", "centre", "clip")
 """Of them those that answers of yes and no do without."""
 
-NOT_READ = (
-    "prior_mean", "public_counts", "limits", "change", "pilot", "pilot_by",
-    "shared_design", "lengthscale", "ridge", "owner", "records_per_owner", "owner_once_per_hexagon",
-    "covariates", "covariate_columns", "population_file", "population_column", "looked",
-)  # fmt: skip
+NOT_READ = tuple(
+    (
+        "prior_mean public_counts limits change pilot pilot_by shared_design lengthscale ridge owner "
+        "records_per_owner owner_once_per_hexagon covariates covariate_columns population_file "
+        "population_column looked"
+    ).split()
+)
 """Settings of one column that an atlas does not read."""
 
 MUST_BE = {"unit": "point", "looks": 1}

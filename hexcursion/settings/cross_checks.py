@@ -36,11 +36,16 @@ MOST_LOG = 300.0
 
 def agree(settings: Choices) -> None:
     """Raise `WorkflowError` for inconsistent choices; remove mechanisms that cannot serve."""
-    for check in (
-        _agree_on_question, _agree_on_layers, _agree_on_covariates, _agree_on_looks, _agree_on_answers,
-        _agree_on_counts, _agree_on_tuning, _agree_on_reference, _agree_on_owner, _agree_on_executor,
-    ):  # fmt: skip
-        check(settings)
+    _agree_on_question(settings)
+    _agree_on_layers(settings)
+    _agree_on_covariates(settings)
+    _agree_on_looks(settings)
+    _agree_on_answers(settings)
+    _agree_on_counts(settings)
+    _agree_on_tuning(settings)
+    _agree_on_reference(settings)
+    _agree_on_owner(settings)
+    _agree_on_executor(settings)
     object.__setattr__(settings, "mechanisms", _serving_mechanisms(settings))
     _agree_on_reads(settings)
     _agree_on_relation(settings)
@@ -156,7 +161,7 @@ def _agree_on_published_answers(settings: Choices) -> None:
     """Raise `WorkflowError` unless a reference of answers is public and the release starts from
     it."""
     if settings.change:
-        raise WorkflowError("Change is told of amounts: leave `change` out, or ask about a share of yes.")
+        raise WorkflowError("A change is one of amounts: leave `change` out, or ask about a share of yes.")
     if settings.reference is None:
         return
     if not settings.reference_public:
@@ -235,7 +240,7 @@ def _agree_on_reference(settings: Choices) -> None:
     for name, subject in (
         ("prior_mean", "A prior mean must be public"),
         ("public_counts", "Public counts come from published data"),
-        ("change", "Change is told from a public map"),
+        ("change", "A change starts from a public map"),
     ):
         if getattr(settings, name):
             raise WorkflowError(

@@ -9,22 +9,15 @@ from typing import Literal
 from data_loaders import LOADERS as OWN_LOADERS
 from data_loaders import SEGMENTS, Loader
 from dpgp_core.bounds.registry import BOUNDS
-from dpgp_core.excursion import Direction
+from dpgp_core.excursion import Direction as Direction
 from dpgp_core.mechanisms.base import SearchSpace
-from dpgp_core.mechanisms.design import Unit
+from dpgp_core.mechanisms.design import Unit as Unit
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.plugins import Registry
 from dpgp_core.priors.registry import PRIORS
-from dpgp_core.releasing import Relation
+from dpgp_core.releasing import Relation as Relation
 from hexcursion.errors import WorkflowError
-from hexcursion.words import UnitWord
-
-__all__ = [
-    "GROUPS", "LOADERS", "TRIED_ON", "Direction", "ExecutorName", "Focus", "Group", "Objective",
-    "PeriodShares", "ReferenceKind", "Relation", "Transform", "TriedOn", "TuningKind", "Unit", "UnitWord",
-    "Values", "bound_names", "loader_names", "mechanism_names", "prior_names", "segment_names",
-]  # fmt: skip
-
+from hexcursion.words import UnitWord as UnitWord
 
 Transform = Literal["log", "identity"]
 Values = Literal["amount", "yes-no", "count"]

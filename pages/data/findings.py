@@ -9,7 +9,7 @@ import streamlit as st
 
 from data_loaders import ColumnGuess, Finding, Recognised
 from data_loaders.wanted import is_metres
-from pages.data.table_columns import NO_VALUE, at, kept
+from pages.data.table_columns import NO_VALUE, at, kept, pick
 from pages.shared.fields import on_screen
 from pages.shared.plain_text import plain
 
@@ -50,10 +50,14 @@ def agency_sentences(known: Recognised) -> list[str]:
         kind, entry = known.kind
         said.append(f"Kind of a row: {kind}, of which you may keep one entry, such as {entry}.")
     for what, column in (
-        ("Owner", known.owner), ("Time", known.time), ("Limits", known.condition), ("Units", known.unit),
-        ("Name of a row", known.identifier), ("How sure a place is, if in metres", known.place_sd),
+        ("Owner", known.owner),
+        ("Time", known.time),
+        ("Limits", known.condition),
+        ("Units", known.unit),
+        ("Name of a row", known.identifier),
+        ("How sure a place is, if in metres", known.place_sd),
         ("Metres to which every place is known", known.metres),
-    ):  # fmt: skip
+    ):
         if column is not None:
             said.append(f"{what}: {column}.")
     if known.limit is not None:
@@ -72,9 +76,12 @@ def widget_state(known: Recognised, path: str) -> dict[str, Any]:
         "condition": known.condition,
     }
     also = {
-        "identifier": known.identifier, "unit_column": None if counted else known.unit,
-        "equal_rows": known.profile.equal_rows, "place_sd": known.metres, "word": counted,
-    }  # fmt: skip
+        "identifier": known.identifier,
+        "unit_column": None if counted else known.unit,
+        "equal_rows": known.profile.equal_rows,
+        "place_sd": known.metres,
+        "word": counted,
+    }
     state |= {name: held for name, held in also.items() if held}
     if known.place is not None:
         state |= {"x": known.place.x, "y": known.place.y, "crs": known.place.crs or ""}
@@ -96,14 +103,15 @@ def ask_place(guess: ColumnGuess, path: str) -> dict[str, Any]:
     columns = list(guess.columns)
     with st.expander("Whole places in one column, or UTM zones (optional)", expanded=guess.place is not None):
         place = st.selectbox(
-            "Column with whole places", columns, index=at(columns, guess.place), placeholder="none",
+            "Column with whole places",
+            columns,
+            at(columns, guess.place),
+            placeholder="none",
             help="POINT (x y), latitude and longitude together, cells, or letters of a grid.",
             **kept("place_column", path),
-        )  # fmt: skip
-        zone = st.selectbox(
-            "Column with the UTM zone of a row", columns, index=None, placeholder="none: one system for all",
-            **kept("zone_column", path),
-        )  # fmt: skip
+        )
+        words, unanswered = "Column with the UTM zone of a row", "none: one system for all"
+        zone = pick(st, words, columns, unanswered, **kept("zone_column", path))
     return {"place_column": place, "zone_column": zone}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -27,6 +28,11 @@ NO_VALUE = "\0none"
 def kept(name: str, path: str) -> dict[str, Any]:
     """Return the arguments of a widget about a file that keeps its value while it is off the screen."""
     return {"key": f"sensors_{name}_{path}", **KEEP}
+
+
+def pick(place: Any, words: str, options: Sequence[Any], unanswered: str, **more: Any) -> Any:
+    """A list of `options` of which none is chosen yet; it then shows the text `unanswered`."""
+    return place.selectbox(words, options, index=None, placeholder=unanswered, **more)
 
 
 def measured(columns: list[str], guess: str | None, path: str) -> str | None:
@@ -62,11 +68,14 @@ def at(columns: list[str], name: str | None) -> int | None:
 def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int]:
     """The column that names the sensor or person of a row, and how many rows of each may count."""
     first, second = st.columns(2)
-    name = first.selectbox(
-        "Sensor or person of a row (optional)", columns, index=None, placeholder="each reading on its own",
+    name: str | None = pick(
+        first,
+        "Sensor or person of a row (optional)",
+        columns,
+        "each reading on its own",
         help="Without it each reading is protected, and a sensor or person with several is protected less.",
         **kept("owner", path),
-    )  # fmt: skip
+    )
     if name is None:
         if question:
             st.caption(f":material/help: {plain(question)}")
@@ -86,21 +95,20 @@ def further(columns: list[str], identifier: str | None, time: str | None, path: 
     """Ask for the settings that tell one record from another; they are guessed, and never published."""
     with st.expander("What tells one record from another (optional)"):
         name = st.selectbox(
-            "Name of the row, such as a sample number", columns, index=at(columns, identifier),
-            placeholder="none", **kept("identifier", path),
-        )  # fmt: skip
+            "Name of the row, such as a sample number",
+            columns,
+            index=at(columns, identifier),
+            placeholder="none",
+            **kept("identifier", path),
+        )
         moment = st.selectbox(
             "Date or time", columns, index=at(columns, time), placeholder="none", **kept("time", path)
         )
-        order: str | None = st.selectbox(
-            FIELDS["day_first"], list(ORDERS), index=None,
-            placeholder="found; the day first where the dates leave it open",
-            **kept("day_first", path),
-        )  # fmt: skip
-        equal = st.selectbox(
-            FIELDS["equal_rows"], list(EQUALS), index=None, format_func=EQUALS.__getitem__,
-            placeholder="count once; asked for where values are 1 and 0, or none", **kept("equal_rows", path),
-        )  # fmt: skip
+        by_default = "found; the day first where the dates leave it open"
+        order: str | None = pick(st, FIELDS["day_first"], list(ORDERS), by_default, **kept("day_first", path))
+        by_default = "count once; asked for where values are 1 and 0, or none"
+        state = {"format_func": EQUALS.__getitem__, **kept("equal_rows", path)}
+        equal = pick(st, FIELDS["equal_rows"], list(EQUALS), by_default, **state)
     first = None if order is None else ORDERS[order]
     return {"identifier": name, "time": moment, "day_first": first, "equal_rows": equal}
 
@@ -115,15 +123,17 @@ def place_noise(columns: list[str], path: str) -> str | None:
     key = f"sensors_place_sd_{path}"
     with st.expander("Places that carry known noise (optional)", expanded=MADE_BY_TRACE in columns):
         held = st.session_state.setdefault(key, MADE_BY_TRACE if MADE_BY_TRACE in columns else None)
-        name: str | None = st.selectbox(
+        name: str | None = pick(  # nothing is chosen, so that a proposal can be taken back
+            st,
             "Standard deviation of a row's place, metres per axis",
             [*columns, *([held] if held and held not in columns else [])],
-            index=None,  # so that a proposal can be taken back
-            placeholder="none: exact; choose a column, or type metres", accept_new_options=True,
+            "none: exact; choose a column, or type metres",
+            accept_new_options=True,
             help="A row then counts in the hexagon where it most probably was, and the report says how "
             "probable that is on average. A number holds for every row, and is published.",
-            key=key, **KEEP,
-        )  # fmt: skip
+            key=key,
+            **KEEP,
+        )
     return name
 
 
@@ -158,30 +168,27 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
 def ask_written(guess: ColumnGuess | None, path: str) -> None:
     """Ask how the file is written; `first_look` reads the answers on the next run."""
     with st.expander(plain(_how_written(guess)), expanded=guess is None or guess.header_row > 1):
+        changed: Any = {"on_change": _forget_columns, "args": (path,)}
         st.number_input(
-            FIELDS["header_row"], min_value=1, value=None,
+            FIELDS["header_row"],
+            min_value=1,
+            value=None,
             placeholder="found" if guess is None else f"found: row {guess.header_row}",
             help="Counted from 1 as a spreadsheet does, blank rows too. Titles and comments above are passed "
             "over.",
-            key=f"sensors_header_row_{path}", on_change=_forget_columns, args=(path,), **KEEP,
-        )  # fmt: skip
+            **kept("header_row", path),
+            **changed,
+        )
         if guess is None or not guess.specification.typed:
             made = None if guess is None else guess.specification
             left, middle, right = st.columns(3)
-            left.selectbox(
-                FIELDS["encoding"], ENCODINGS, index=None,
-                placeholder="choose one" if made is None else f"found: {made.encoding}",
-                on_change=_forget_columns, args=(path,), **kept("encoding", path),
-            )  # fmt: skip
-            middle.selectbox(
-                FIELDS["delimiter"], DELIMITERS, index=None, format_func=DELIMITER_WORDS.__getitem__,
-                placeholder="choose one" if made is None else f"found: {DELIMITER_WORDS[made.delimiter]}",
-                on_change=_forget_columns, args=(path,), **kept("delimiter", path),
-            )  # fmt: skip
-            right.selectbox(
-                FIELDS["quoting"], list(_QUOTES), index=None, format_func=_QUOTES.__getitem__,
-                placeholder=_QUOTES["line"], **kept("quoting", path),
-            )  # fmt: skip
+            coding = "choose one" if made is None else f"found: {made.encoding}"
+            pick(left, FIELDS["encoding"], ENCODINGS, coding, **kept("encoding", path), **changed)
+            mark = "choose one" if made is None else f"found: {DELIMITER_WORDS[made.delimiter]}"
+            state = {"format_func": DELIMITER_WORDS.__getitem__, **kept("delimiter", path)}
+            pick(middle, FIELDS["delimiter"], DELIMITERS, mark, **state, **changed)
+            state = {"format_func": _QUOTES.__getitem__, **kept("quoting", path)}
+            pick(right, FIELDS["quoting"], list(_QUOTES), _QUOTES["line"], **state)
         if guess is not None and not guess.points:
             width = max((len(top) for _, top in guess.top), default=0)
             st.dataframe(
@@ -219,11 +226,9 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
     asked = guess.decimal is None or guess.beyond
     with st.expander("Decimal mark, missing values and limits", expanded=asked):
         left, right = st.columns(2)
-        decimal = left.selectbox(
-            FIELDS["decimal"], list(_MARKS), index=None, format_func=_MARKS.__getitem__,
-            placeholder="choose one" if guess.decimal is None else f"found: {_MARKS[guess.decimal]}",
-            **kept("decimal", path),
-        )  # fmt: skip
+        mark = "choose one" if guess.decimal is None else f"found: {_MARKS[guess.decimal]}"
+        marks = {"format_func": _MARKS.__getitem__, **kept("decimal", path)}
+        decimal = pick(left, FIELDS["decimal"], list(_MARKS), mark, **marks)
         missing = right.text_input(
             FIELDS["missing"],
             placeholder="for example -99, 9999; none if all are measurements",
@@ -232,54 +237,61 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
         )
         state.setdefault(f"sensors_censored_{path}", "limit")
         censored = left.selectbox(
-            FIELDS["censored"], list(_RULES), format_func=_RULES.__getitem__,
+            FIELDS["censored"],
+            list(_RULES),
+            format_func=_RULES.__getitem__,
             help="They are low or high, not unknown. What becomes of them is a public rule; clipping makes "
-            "most of the difference disappear.", **kept("censored", path),
-        )  # fmt: skip
+            "most of the difference disappear.",
+            **kept("censored", path),
+        )
+        words = "in the unit of the values"
+        state_of_limit = kept("detection_limit", path)
         limit = right.number_input(
-            FIELDS["detection_limit"], value=None, format="%g", placeholder="in the unit of the values",
-            **kept("detection_limit", path),
-        )  # fmt: skip
+            FIELDS["detection_limit"], value=None, format="%g", placeholder=words, **state_of_limit
+        )
         further = _columns_of_limits(columns, path)
-    return {
-        "decimal": decimal, "missing": tuple(missing.replace(",", " ").split()), "censored": censored,
-        "detection_limit": limit, **further,
-    }  # fmt: skip
+    unread = {"missing": tuple(missing.replace(",", " ").split()), "censored": censored}
+    return {"decimal": decimal, **unread, "detection_limit": limit, **further}
 
 
 def _columns_of_limits(columns: list[str], path: str) -> dict[str, Any]:
     """The columns that qualify a value: remarks, limits, units, and letters of the side of the globe."""
-    condition = st.selectbox(
-        FIELDS["condition"], columns, index=None, placeholder="none", **kept("condition", path)
-    )
-    limit_column = st.selectbox(
-        FIELDS["limit_column"], columns, index=None, placeholder="none",
+    condition = pick(st, FIELDS["condition"], columns, "none", **kept("condition", path))
+    limit_column = pick(
+        st,
+        FIELDS["limit_column"],
+        columns,
+        "none",
         help="In the unit of the values. Where it is blank, the limit above counts.",
         **kept("limit_column", path),
-    )  # fmt: skip
+    )
     behind = st.text_input(
         FIELDS["behind"], placeholder="those of laboratories, such as J and B", **kept("behind", path)
     )
     sides = st.multiselect(
-        FIELDS["sides"], columns, placeholder="found by their names", max_selections=2,
+        FIELDS["sides"],
+        columns,
+        placeholder="found by their names",
+        max_selections=2,
         **kept("sides", path),
-    )  # fmt: skip
-    unit_column = st.selectbox(
-        FIELDS["unit_column"], [*columns, NO_UNIT], index=None, placeholder="found by its name",
+    )
+    unit_column = pick(
+        st,
+        FIELDS["unit_column"],
+        [*columns, NO_UNIT],
+        "found by its name",
         format_func=lambda name: "none: units are all as stated" if name == NO_UNIT else name,
         help="Values in another unit are converted to the one that you state, where the factor is known.",
         **kept("unit_column", path),
-    )  # fmt: skip
-    return {
-        "condition": condition, "limit_column": limit_column, "unit_column": unit_column,
-        "sides": tuple(sides or ()), "behind": tuple((behind or "").split()),
-    }  # fmt: skip
+    )
+    chosen = {"condition": condition, "limit_column": limit_column, "unit_column": unit_column}
+    return {**chosen, "sides": tuple(sides or ()), "behind": tuple((behind or "").split())}
 
 
 def shown(source: SourceSettings) -> dict[str, Any]:
     """What the widgets show of the settings of a source, by the beginnings of their keys."""
-    names = ("layer", "header_row", *_WRITTEN, "decimal", "censored", "detection_limit", "condition",
-             "limit_column", "unit_column", "place_column", "zone_column")  # fmt: skip
+    names = "layer header_row decimal censored detection_limit condition limit_column unit_column".split()
+    names += [*_WRITTEN, "place_column", "zone_column"]
     return {
         **{name: getattr(source, name) for name in names},
         "missing": " ".join(source.missing),
@@ -290,8 +302,7 @@ def shown(source: SourceSettings) -> dict[str, Any]:
 
 def _forget_columns(path: str) -> None:
     """Other names were proposed from another row."""
-    for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "condition",
-                 "limit_column", "unit_column"):  # fmt: skip
+    for name in "x y value crs owner identifier time place_sd condition limit_column unit_column".split():
         st.session_state.pop(f"sensors_{name}_{path}", None)
 
 

@@ -224,8 +224,9 @@ def expected_words(agreement: float | None, area_error: float | None, right: flo
 
 
 # What may change after a pilot: everything that only reads what it showed.
-AFTERWARDS = ("threshold", "direction", "paths", "priors", "mechanisms", "objective", "bound", "quick",
-              "title", "looked", "notes")  # fmt: skip
+AFTERWARDS = tuple(
+    "threshold direction paths priors mechanisms objective bound quick title looked notes".split()
+)
 
 MAY_BE_CHARGED = (
     "Look into the ledger first: if it shows an open entry for this pilot, the pilot is paid for and stays "
@@ -277,10 +278,13 @@ def pilot_words(piloted: Project) -> str:
         raise ValueError("no pilot was paid for.")
     number = paid.entry.split(":")[0]
     law = paid.law
-    chose = "" if law is None else (
-        f" It chose a field with a range of {significant(law.lengthscale / 1e3, 2)} km, of which the records "
-        f"share {law.spread**2 / (law.spread**2 + law.scatter**2):.0%} of their variance."
-    )  # fmt: skip
+    chose = ""
+    if law is not None:
+        share = law.spread**2 / (law.spread**2 + law.scatter**2)
+        chose = (
+            f" It chose a field with a range of {significant(law.lengthscale / 1e3, 2)} km, of which the "
+            f"records share {share:.0%} of their variance."
+        )
     return (
         f"A pilot was paid for: ε {upper(paid.epsilon, 3)}, ledger entry {number}. It is "
         f"part of the stated ε, and what it showed can be used again at no further cost.{chose}"

@@ -93,11 +93,19 @@ def modes(*wanted: Mode) -> tuple[Mode, ...]:
 
 
 def show(
-    domain: Domain, panes: Sequence[Pane], *, mode: Mode, key: str, alt: str,
-    legend: Sequence[LegendEntry] = (), height: int = HEIGHT, streets: bool = False,
-    layers: Sequence[OwnLayer] = (), on_drawn: Callable[[Any], None] | None = None,
+    domain: Domain,
+    panes: Sequence[Pane],
+    *,
+    mode: Mode,
+    key: str,
+    alt: str,
+    legend: Sequence[LegendEntry] = (),
+    height: int = HEIGHT,
+    streets: bool = False,
+    layers: Sequence[OwnLayer] = (),
+    on_drawn: Callable[[Any], None] | None = None,
     legends: Mapping[str, Sequence[LegendEntry]] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Draw panes under one camera, which stays when panes, mode or colours change.
 
     `streets` makes the reader's browser ask the host of the street map. `on_drawn` lets a person draw an
@@ -106,10 +114,18 @@ def show(
     with st.container(key=f"linked-map-{key}", gap="small"):
         if built():
             scene = linked_scene(
-                domain, panes, mode=mode, alt=alt, theme=theme(), height=height, legend=legend,
-                streets=streets, layers=layers, drawing=on_drawn is not None,
+                domain,
+                panes,
+                mode=mode,
+                alt=alt,
+                theme=theme(),
+                height=height,
+                legend=legend,
+                streets=streets,
+                layers=layers,
+                drawing=on_drawn is not None,
                 basemap=beneath(region_box(domain)),
-            )  # fmt: skip
+            )
             if on_drawn is None:
                 _mount(key, scene, height)
             else:

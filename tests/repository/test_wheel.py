@@ -26,10 +26,14 @@ CARRIED = (
     "hexcursion/bundle/resources/redraw.py",
     "hexcursion/bundle/resources/label.css",
     "hexcursion/lint/checklist.toml",
+    "data_loaders/demo_wards.csv",
+    "data_loaders/columns/qualifiers.toml",
+    "data_loaders/columns/units.toml",
     "hexcursion/app/app.py",
     "hexcursion/app/.streamlit/config.toml",
     "hexcursion/app/static/frame.css",
     "hexcursion/app/pages/start/page.py",
+    "hexcursion/app/pages/shared/glossary.toml",
     "hexcursion/pyproject.toml",
 )
 

@@ -168,10 +168,10 @@ def _forget_upload(work: Workspace, key: str) -> None:
 # private data.
 OF_THE_VALUES = ("threshold", "direction", "transform", "centre", "clip", "values", "yes_above")
 NAMES = (
-    *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "land_only", "unit", "relation",
-    "records_about", "epsilon", "delta", "looks", "focus", "paths", "mechanisms", "priors", "objective",
-    "quick",
-)  # fmt: skip
+    *OF_THE_VALUES,
+    *"bbox resolution crosses_date_line land_only unit relation records_about epsilon delta looks".split(),
+    *"focus paths mechanisms priors objective quick".split(),
+)
 ABOUT = ("kind", "value_name", "value_unit")
 LONGEST = 20_000  # characters: those of an atlas of twenty columns with long names
 LONGEST_NAME = 200  # of a column
