@@ -173,23 +173,26 @@ def _ends(ranked: Floats) -> Bools:
 BATCH = 200
 
 
+@dataclass(frozen=True, eq=False)
+class JointField:
+    """A normal field given a release, response units; the joint draws supply its correlation only."""
+
+    mean: Floats  # (N,)
+    sd: Floats  # (N,)
+    draws: Floats  # (J, N)
+
+
 def joint_excursions(
-    mean: Floats,
-    sd: Floats,
-    draws: Floats,
-    level: Floats | float,
-    direction: Direction,
-    count: int,
-    entropy: Entropy,
+    field: JointField, level: Floats | float, direction: Direction, count: int, entropy: Entropy
 ) -> Iterator[Bools]:
     """Draw `count` excursion sets, (<= BATCH, N) at a time, of a normal field.
 
-    `mean`, `sd` (N,), `draws` (J, N) and `level` (one number, or (N,)) are in response units. The
-    joint draws supply the correlation only: a set is that of `mean + sd (weights . standardised
-    draws)` with independent normal weights of variance 1/J, a field whose correlation is that of
-    the draws. So a few draws give any number of sets, whose marginals agree with `mean` and `sd`.
-    The entropy may be seeded: all inputs are already published.
+    `level`, one number or (N,), is in response units. A set is that of `mean + sd (weights .
+    standardised draws)` with independent normal weights of variance 1/J, a field whose correlation
+    is that of the draws. So a few draws give any number of sets, whose marginals agree with `mean`
+    and `sd`. The entropy may be seeded: all inputs are already published.
     """
+    draws = field.draws
     centred = draws - draws.mean(axis=0)
     spread = np.sqrt(np.square(centred).mean(axis=0))
     alike = spread < 1e-12  # equal draws carry no information on the correlation of this cell
@@ -197,7 +200,7 @@ def joint_excursions(
     size = 1.0 / np.sqrt(draws.shape[0])
     for start in range(0, count, BATCH):
         weights = size * entropy.normal((min(BATCH, count - start), draws.shape[0]))
-        yield excursion(mean + sd * (weights @ unit), level, direction)
+        yield excursion(field.mean + field.sd * (weights @ unit), level, direction)
 
 
 PROBABILITY_FLOOR = 1e-6
@@ -290,17 +293,17 @@ RANGE_ENDS = (0.1, 0.9)  # quantiles at the ends of that range
 
 
 def agreement_range(
-    mean: Floats, sd: Floats, draws: Floats, level: Floats | float, direction: Direction, inside: Bools
+    field: JointField, level: Floats | float, direction: Direction, inside: Bools
 ) -> tuple[float, float] | None:
     """Return the range that contains the agreement (IoU) of a shown set with an unknown map in 80 %
     of draws.
 
-    `mean` and `sd` (N,) are those of the map given the release, `level` one number or (N,),
-    `inside` (N,) the set. The joint draws (J, N) of that map supply the correlation only: they are
-    shifted and scaled to that mean and deviation. None for an empty set.
+    `field` is that map given the release, `level` one number or (N,), `inside` (N,) the set. The
+    joint draws are shifted and scaled to mean and deviation. None for an empty set.
     """
     if not inside.any():
         return None
+    mean, sd, draws = field.mean, field.sd, field.draws
     centre, spread = draws.mean(axis=0), draws.std(axis=0)
     alike = spread < 1e-12  # equal draws carry no information on the correlation of this cell
     scale = np.where(alike, 0.0, sd / np.where(alike, 1.0, spread))

@@ -292,7 +292,7 @@ def own_sampler(design: Design, prior: Prior, watched: tuple[int, ...], entropy:
 
     def sample(records: CollapsedRecords, releases: int) -> Floats:
         facts = PublicFacts(prior.lattice, records.n)
-        return questions.seen(design, facts, records, watched, releases, entropy)
+        return questions.seen(design, facts, records, watched, questions.Draws(releases, entropy))
 
     return sample
 

@@ -152,12 +152,11 @@ def _seen(
     facts: PublicFacts,
     records: CollapsedRecords,
     cells: Sequence[int],
-    releases: int,
-    entropy: Entropy,
+    draws: questions.Draws,
 ) -> Floats:
     """The released sums, which do not depend on the attacked cells."""
     prepared = _prepared(design, facts, records)
-    return np.array([prepared.noisy(entropy) for _ in range(releases)])[:, None]
+    return np.array([prepared.noisy(draws.entropy) for _ in range(draws.releases)])[:, None]
 
 
 def model_words(design: LabelDesign) -> str:

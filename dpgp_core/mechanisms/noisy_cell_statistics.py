@@ -340,13 +340,12 @@ def _seen(
     facts: PublicFacts,
     records: CollapsedRecords,
     cells: Sequence[int],
-    releases: int,
-    entropy: Entropy,
+    draws: questions.Draws,
 ) -> Floats:
     """The released sums and counts at some cells, one row for each release."""
-    rows = np.empty((releases, 1, 2 * len(cells)))
+    rows = np.empty((draws.releases, 1, 2 * len(cells)))
     for row in rows:
-        noisy = release_statistics(records, facts.lattice.size, design.statistic_noise, entropy)
+        noisy = release_statistics(records, facts.lattice.size, design.statistic_noise, draws.entropy)
         row[0] = np.concatenate([noisy.sums[list(cells)], noisy.counts[list(cells)]])
     return rows
 

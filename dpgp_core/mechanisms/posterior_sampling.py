@@ -297,15 +297,14 @@ def _seen(
     facts: PublicFacts,
     records: CollapsedRecords,
     cells: Sequence[int],
-    releases: int,
-    entropy: Entropy,
+    draws: questions.Draws,
 ) -> Floats:
     """Draw the paths of many releases together, in portions."""
     parts, step = [], max(1, CHUNK // (design.paths * facts.lattice.size))
-    for start in range(0, releases, step):
-        count = min(step, releases - start)
+    for start in range(0, draws.releases, step):
+        count = min(step, draws.releases - start)
         batch = PosteriorSampling().prepare(replace(design, paths=count * design.paths), facts, records)
-        paths = draw_release(batch, entropy, simulation=True).paths[:, list(cells)]
+        paths = draw_release(batch, draws.entropy, simulation=True).paths[:, list(cells)]
         parts.append(paths.reshape(count, design.paths, len(cells)))
     return np.concatenate(parts)
 

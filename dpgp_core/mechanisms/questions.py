@@ -7,7 +7,7 @@ with `@questions.simulate.register`. A default never lowers a price and never ra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Protocol, cast
 
@@ -181,19 +181,22 @@ def held_out_without_paths(design: Design, world: World) -> HeldOut:
 # The view of an attacker.
 
 
+@dataclass(frozen=True)
+class Draws:
+    """The number of simulated releases and the entropy of their noise."""
+
+    releases: int
+    entropy: Entropy
+
+
 @singledispatch
 def seen(
-    design: Design,
-    facts: PublicFacts,
-    records: CollapsedRecords,
-    cells: Sequence[int],
-    releases: int,
-    entropy: Entropy,
+    design: Design, facts: PublicFacts, records: CollapsedRecords, cells: Sequence[int], draws: Draws
 ) -> Floats:
     """(releases, L, k) numbers that an attack takes from each release: by default paths at some
     cells."""
     prepared = mechanism_of(design).prepare(design, facts, records)
-    paths = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]
+    paths = [draw_release(prepared, draws.entropy, simulation=True).paths for _ in range(draws.releases)]
     return np.stack(paths)[:, :, list(cells)]
 
 

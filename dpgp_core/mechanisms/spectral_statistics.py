@@ -259,7 +259,8 @@ def stated(
             lambda: _drift_reader(plan, counts, public, field, SimulationEntropy(SEED + 5)),
             max(1, READERS // plan.nodes.size),
         )
-        return _drifted(reader, totals, plan, world, DRIFT_RELEASES, SimulationEntropy(SEED + 6))
+        draws_of_sums = questions.Draws(DRIFT_RELEASES, SimulationEntropy(SEED + 6))
+        return _drifted(reader, totals, plan, world, draws_of_sums)
 
     def make() -> tuple[SharedReadings, ...]:
         entropy, thin = SimulationEntropy(SEED + 5 + draws), max(1, plan.nodes.size // DETAIL)
@@ -309,7 +310,7 @@ def _simulated_sets(
     public = known_counts(world.facts, records)
     if design.drift:
         reader = _drift_reader(plan, counts, public, world.facts.field, entropy)
-        return _cut(design, *_drifted(reader, totals, plan, world, releases, entropy))
+        return _cut(design, *_drifted(reader, totals, plan, world, questions.Draws(releases, entropy)))
     readings = SharedReadings(plan, counts, public, releases, entropy, releases, same=False)
     return _cut(design, *_read(under_beliefs(plan, readings), design, totals, plan, world))
 
@@ -337,13 +338,12 @@ def _seen(
     facts: PublicFacts,
     records: CollapsedRecords,
     cells: Sequence[int],
-    releases: int,
-    entropy: Entropy,
+    draws: questions.Draws,
 ) -> Floats:
     """The released sums and counts, which do not depend on the attacked cells."""
     prepared, rows = SpectralStatistics().prepare(design, facts, records), []
-    for _ in range(releases):
-        looks = prepared.released(ExactNoise(entropy))
+    for _ in range(draws.releases):
+        looks = prepared.released(ExactNoise(draws.entropy))
         rows.append(np.concatenate([part for look in looks for part in look.parts]))
     return np.array(rows)[:, None]
 
@@ -376,13 +376,12 @@ def _drift_reader(
 
 
 def _drifted(
-    reader: DriftReader, totals: Floats, plan: PreparedPlan, world: World, releases: int, entropy: Entropy
+    reader: DriftReader, totals: Floats, plan: PreparedPlan, world: World, draws: questions.Draws
 ) -> Stated:
     """`_read` for simulated releases that start from a published reference and share their counts."""
     level, sign = world.level - world.offset, sign_of(world.direction)
-    return reader.simulated(
-        plan.features.values.T @ plan.nodes.gather(totals), releases, level, sign, entropy
-    )
+    sums = plan.features.values.T @ plan.nodes.gather(totals)
+    return reader.simulated(sums, draws.releases, level, sign, draws.entropy)
 
 
 def _read(

@@ -14,7 +14,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from dpgp_core.excursion import Direction, area_shares, excursion, joint_excursions
+from dpgp_core.excursion import Direction, JointField, area_shares, excursion, joint_excursions
 from dpgp_core.noise import SimulationEntropy
 from geo import Domain, GeoError, geometry_dict
 from geo.context.own_layers import DECIMALS, MOST_FEATURES, Feature, OwnLayer, check_amount, shape_of
@@ -24,7 +24,7 @@ from geo.geojson import collection_bytes
 from hexcursion import words
 from hexcursion.bundle import layout
 from hexcursion.bundle.layers import DECLARED
-from hexcursion.bundle.products import CONFIDENCE, Floats, Products
+from hexcursion.bundle.products import CONFIDENCE, Floats, MapValues, Products
 from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell, strict_json
 from hexcursion.new_place import made_whole, new_place
 
@@ -162,25 +162,23 @@ class AreaAnswer:
 
 def shares_of(
     areas: Areas,
-    field: tuple[Floats, Floats] | None,
-    draws: Floats,
-    level: float,
+    values: MapValues,
+    level: Floats | float,
     direction: Direction,
     confidence: float = CONFIDENCE,
-    judged: NDArray[np.bool_] | None = None,
 ) -> list[AreaAnswer]:
-    """One answer for each of the areas, from their (A, N) parts of the hexagons. `field`: (N,) mean
-    and standard deviation; `draws`: (J, N) joint draws; both in response units; `judged`: (N,) the
-    hexagons that count, all by default. Raise `BundleError` for fewer than `FEWEST` draws."""
-    areas = areas if judged is None else _judged_part(areas, judged)
+    """One answer for each of the areas, from their (A, N) parts of the hexagons, at a `level` in
+    response units. Raise `BundleError` for fewer than `FEWEST` draws."""
+    draws = values.joint
     if draws.shape[0] < FEWEST:
         raise BundleError(
             f"This release has {words.plural(draws.shape[0], 'draw')} of its field, too few for intervals: "
             f"that takes {FEWEST}."
         )
     sets: Iterable[NDArray[np.bool_]] = [excursion(draws, level, direction)]
-    if field is not None:
-        sets = joint_excursions(*field, draws, level, direction, SETS, SimulationEntropy(SEED))
+    if values.field is not None:
+        field = JointField(*values.field, draws)
+        sets = joint_excursions(field, level, direction, SETS, SimulationEntropy(SEED))
     some = areas.weights.sum(axis=1) > 0.0
     found = iter(area_shares(sets, areas.weights[some], confidence))
     answers = []
@@ -193,7 +191,7 @@ def shares_of(
     return answers
 
 
-def _judged_part(areas: Areas, judged: NDArray[np.bool_]) -> Areas:
+def judged_part(areas: Areas, judged: NDArray[np.bool_]) -> Areas:
     """The areas with the judged hexagons alone, and how much of each area these cover."""
     weights = areas.weights * judged
     whole = areas.weights.sum(axis=1)
@@ -240,20 +238,17 @@ def borough_table(
     domain: Domain,
     layers: Sequence[OwnLayer],
     products: Products,
-    field: tuple[Floats, Floats] | None,
-    draws: Floats,
-    level: float,
+    values: MapValues,
 ) -> BoroughTable | None:
-    """The table of the named areas in a map's own layers; None without such areas. `products` are
-    at the threshold `level`; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint
-    draws; all in response units."""
+    """The table of the named areas in a map's own layers, at the threshold of the products of the
+    map's values; None without such areas."""
     areas = named_areas_of(layers, domain)
     if areas is None:
         return None
+    areas, draws = judged_part(areas, products.judged), values.joint
     if draws.shape[0] >= FEWEST:
-        answers = shares_of(areas, field, draws, level, products.direction, judged=products.judged)
+        answers = shares_of(areas, values, products.level, products.direction)
     else:
-        areas = _judged_part(areas, products.judged)
         whole = areas.weights.sum(axis=1)
         found = np.divide(areas.weights @ products.chance, whole, out=np.zeros(whole.size), where=whole > 0)
         shares = [share if some else None for share, some in zip(found.tolist(), whole > 0.0, strict=True)]

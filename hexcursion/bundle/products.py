@@ -84,6 +84,11 @@ class MapValues:
     # (N,) mean and deviation of the map without privacy, where the published set is cut by it
     shown: tuple[Floats, Floats] | None = None
 
+    @property
+    def joint(self) -> Floats:
+        """(J, N) joint draws of the field: the paths where there are no others."""
+        return self.paths if self.draws is None else self.draws
+
 
 @dataclass(frozen=True, eq=False)
 class Products:
@@ -225,7 +230,7 @@ def products_at(
     share = votes if probability is None or draws is not None else probability
     of_map = None if values.shown is None else exceedance_probability(*values.shown, level, direction)
     share = share if of_map is None else of_map
-    joint = paths if draws is None else draws
+    joint = values.joint
     function, inner, outer, ways = _joint_sets(joint, level, direction, confidence, field)
     kept = None if records is None else records >= EARLIER_FEW if earlier else judged_domain(records)
     if kept is not None and not earlier:

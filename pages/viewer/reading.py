@@ -135,14 +135,7 @@ def areas_of(viewer: Viewer) -> BoroughTable | None:
     held = st.session_state.get(TABLED)
     if held is None or held[0] is not viewer:
         bundle = viewer.bundle
-        table = borough_table(
-            viewer.domain,
-            bundle.layers,
-            bundle.published,
-            bundle.field,
-            bundle.paths if bundle.draws is None else bundle.draws,
-            viewer.level(None),
-        )
+        table = borough_table(viewer.domain, bundle.layers, bundle.published, bundle.values)
         held = st.session_state[TABLED] = (viewer, table)
     known: BoroughTable | None = held[1]
     return known

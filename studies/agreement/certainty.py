@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dpgp_core.excursion import area_shares, exceedance_probability, joint_excursions
+from dpgp_core.excursion import JointField, area_shares, exceedance_probability, joint_excursions
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism
@@ -253,7 +253,8 @@ def main() -> None:
             stated.append(np.concatenate([exceedance_probability(mean, sd, level) for level in levels]))
             true.append(np.concatenate([field > level for level in levels]))
             level = levels[number % len(levels)]
-            sets = list(joint_excursions(mean, sd, draws, level, "above", SETS, SimulationEntropy(number)))
+            field_drawn = JointField(mean, sd, draws)
+            sets = list(joint_excursions(field_drawn, level, "above", SETS, SimulationEntropy(number)))
             shares = areas @ (field > level) / areas.sum(axis=1)
             answers = area_shares(sets, areas, CONFIDENCE)
             covered.append([a.low - 1e-9 <= s <= a.high + 1e-9 for a, s in zip(answers, shares, strict=True)])

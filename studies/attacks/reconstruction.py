@@ -238,7 +238,9 @@ def _row(
 
     def sample(truth: int, releases: int) -> np.ndarray:
         records = with_record(core, candidates, truth)
-        return questions.seen(case.runs, facts, records, candidates.places, releases, entropy)
+        return questions.seen(
+            case.runs, facts, records, candidates.places, questions.Draws(releases, entropy)
+        )
 
     if case.learned:
         laws = Laws.learned([sample(number, DRAWS) for number in range(candidates.size)])

@@ -279,7 +279,8 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
     design, world = choice.design, released_world(project, choice)
     if mechanism_of(design).free_paths:
         return questions.simulated_sets(design, world, world.records, draws, entropy)
-    paths = questions.seen(design, world.facts, world.records, range(project.domain.size), draws, entropy)
+    cells, wanted = range(project.domain.size), questions.Draws(draws, entropy)
+    paths = questions.seen(design, world.facts, world.records, cells, wanted)
     return np.array([world.published(Released(each), design) for each in paths])
 
 

@@ -196,7 +196,7 @@ def attacked(runs_noise: float) -> bool:
 
     def sample(truth: int, releases: int) -> np.ndarray:
         records = with_record(CORE, candidates, truth)
-        return questions.seen(runs, FACTS, records, candidates.places, releases, entropy)
+        return questions.seen(runs, FACTS, records, candidates.places, questions.Draws(releases, entropy))
 
     bound = success_bound(mechanism.guarantee(design, FACTS).cost, candidates.chance, candidates.size)
     laws = laws_of(runs, FACTS, CORE, candidates)
@@ -220,7 +220,7 @@ def test_a_learned_attack_comes_close_to_the_exact_one() -> None:
 
     def sample(truth: int, releases: int) -> np.ndarray:
         records = with_record(CORE, candidates, truth)
-        return questions.seen(design, FACTS, records, candidates.places, releases, entropy)
+        return questions.seen(design, FACTS, records, candidates.places, questions.Draws(releases, entropy))
 
     exact = laws_of(design, FACTS, CORE, candidates)
     learned = Laws.learned([sample(number, 2_000) for number in range(2)])

@@ -28,7 +28,7 @@ from hexcursion.bundle.page.facts import (
     where,
 )
 from hexcursion.bundle.page.papers import picture_html
-from hexcursion.bundle.products import Products, threshold_words
+from hexcursion.bundle.products import MapValues, Products, threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.receipt_check import publishers_notes
 from hexcursion.bundle.untrusted import source_of
@@ -222,14 +222,8 @@ def regions_table(regions: Sequence[LargeRegion]) -> str:
 
 
 def _areas(released: Released, products: Products) -> BoroughTable | None:
-    return borough_table(
-        released.domain,
-        released.around.own,
-        products,
-        released.field,
-        released.paths if released.draws is None else released.draws,
-        released.statement["subject"]["threshold_response"],
-    )
+    values = MapValues(released.paths, released.field, released.draws)
+    return borough_table(released.domain, released.around.own, products, values)
 
 
 def _boroughs(statement: Mapping[str, Any], table: BoroughTable | None) -> str:

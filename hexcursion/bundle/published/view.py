@@ -19,7 +19,7 @@ from geo.errors import Progress, part_of, silent
 from geo.region import Source
 from hexcursion import words
 from hexcursion.bundle import Bundle, Products, products_at, supports
-from hexcursion.bundle.areas import AreaAnswer, shares_of
+from hexcursion.bundle.areas import AreaAnswer, judged_part, shares_of
 from hexcursion.bundle.atlas.page import atlas_label_html
 from hexcursion.bundle.atlas.read import AtlasBundle
 from hexcursion.bundle.products import CONFIDENCE, counted, least_paths
@@ -250,9 +250,8 @@ def area_answers(
     """One answer for each of the areas; parameters as of `answers_from`. Raise `BundleError` for a
     release with too few draws."""
     bundle, level = viewer.bundle, viewer.level(threshold)
-    draws = bundle.paths if bundle.draws is None else bundle.draws
-    judged = bundle.published.judged
-    return shares_of(areas, bundle.field, draws, level, viewer.direction, confidence, judged)
+    areas = judged_part(areas, bundle.published.judged)
+    return shares_of(areas, bundle.values, level, viewer.direction, confidence)
 
 
 def question_words(viewer: Viewer, answers: Sequence[AreaAnswer], threshold: float | None) -> str:

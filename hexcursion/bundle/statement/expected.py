@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion import StatedScores, agreement_range, exceedance_probability, stated_scores
+from dpgp_core.excursion import (
+    JointField,
+    StatedScores,
+    agreement_range,
+    exceedance_probability,
+    stated_scores,
+)
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.products import Products, about
 from hexcursion.bundle.statement.change import CHANGED, change_told
@@ -139,8 +145,9 @@ def map_block(products: Products, shown_map: tuple[Floats, Floats], draws: Float
         return told
     there = _there(products)
     level = products.level if np.ndim(products.level) == 0 else np.asarray(products.level)[there]
-    mean, sd = (column[there] for column in shown_map)
-    ends = agreement_range(mean, sd, draws[:, there], level, products.direction, products.in_set[there])
+    mean, sd = shown_map
+    field = JointField(mean[there], sd[there], draws[:, there])
+    ends = agreement_range(field, level, products.direction, products.in_set[there])
     if ends is None:
         return told
     low, high = min(ends[0], told["agreement"]), max(ends[1], told["agreement"])

@@ -13,6 +13,7 @@ from dpgp_core.excursion import (
     OWN_CUTOFFS,
     PROBABILITY_FLOOR,
     Direction,
+    JointField,
     agreement_range,
     bce,
     cutoff_for_map,
@@ -140,13 +141,14 @@ def test_a_range_of_agreements_needs_to_know_how_cells_vary_together(
     draws = 7.0 + np.hstack([sides[0] * up, sides[1] * up, 0.0 * up, 0.0 * up])
     mean, sd = np.array([0.0, 0.0, -9.0, -9.0]), np.array([1.0, 1.0, 1.0, 1.0])
     inside = np.array([True, True, False, False])
-    assert agreement_range(mean, sd, draws, 0.0, direction, inside) == (low, high)
-    assert agreement_range(mean, sd, draws, 0.0, direction, ~inside & inside) is None
+    field = JointField(mean, sd, draws)
+    assert agreement_range(field, 0.0, direction, inside) == (low, high)
+    assert agreement_range(field, 0.0, direction, ~inside & inside) is None
 
 
 def test_a_range_of_agreements_leaves_out_a_tenth_of_the_draws_at_either_end() -> None:
     """Of ten shown cells draw k of 0 ... 10 holds k: a tenth of them lies up to .1, and up to .9."""
     draws = (np.arange(11.0)[:, None] - 5.0) * np.ones(10)
-    mean, sd = 4.5 - np.arange(10.0), np.full(10, np.sqrt(10.0))
-    low, high = agreement_range(mean, sd, draws, 0.0, "above", np.ones(10, dtype=bool)) or (0.0, 0.0)
+    field = JointField(4.5 - np.arange(10.0), np.full(10, np.sqrt(10.0)), draws)
+    low, high = agreement_range(field, 0.0, "above", np.ones(10, dtype=bool)) or (0.0, 0.0)
     assert (low, high) == (pytest.approx(0.1), pytest.approx(0.9))

@@ -44,5 +44,5 @@ def test_an_attack_on_a_sparse_process_sees_its_paths_at_the_cells() -> None:
     mechanism, design, made = MECHANISMS["sparse-gp"], DESIGNS["sparse-gp"], world("sparse-gp")
     prepared, entropy = mechanism.prepare(design, made.facts, made.records), SimulationEntropy(1)
     drawn = [draw_release(prepared, entropy, simulation=True).paths[:, [5, 2]] for _ in range(2)]
-    found = questions.seen(design, made.facts, made.records, [5, 2], 2, SimulationEntropy(1))
+    found = questions.seen(design, made.facts, made.records, [5, 2], questions.Draws(2, SimulationEntropy(1)))
     np.testing.assert_array_equal(found, drawn)

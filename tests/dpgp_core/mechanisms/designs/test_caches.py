@@ -89,7 +89,7 @@ def test_only_simulations_take_the_noise_of_counts_from_some_pairs_of_nodes(
     assert asked == [True, True, True]
     mechanism.guarantee(design, made.facts)
     mechanism.prepare(design, made.facts, made.records)
-    questions.seen(design, made.facts, made.records, [0], 1, SimulationEntropy(1))
+    questions.seen(design, made.facts, made.records, [0], questions.Draws(1, SimulationEntropy(1)))
     assert asked[3:] == [False, False, False]
 
 

@@ -245,13 +245,17 @@ def test_an_attack_sees_what_is_released_wherever_it_looks(name: str) -> None:
     mechanism, made, cells = MECHANISMS[name], world(name), list(range(37))
     prepared = mechanism.prepare(DESIGNS[name], made.facts, made.records)
     raw = draw_release(prepared, SimulationEntropy(1), simulation=True).raw
-    found = questions.seen(DESIGNS[name], made.facts, made.records, cells, 3, SimulationEntropy(1))
+    found = questions.seen(
+        DESIGNS[name], made.facts, made.records, cells, questions.Draws(3, SimulationEntropy(1))
+    )
     assert found.shape == (3, 1, sum(part.size for part in raw))
     np.testing.assert_array_equal(found[0, 0], np.concatenate(raw))
     assert not np.array_equal(found[0], found[1])
     assert not np.array_equal(found[1], found[2])
     if name == "noisy-cell-statistics":
-        few = questions.seen(DESIGNS[name], made.facts, made.records, [5, 2], 3, SimulationEntropy(1))
+        few = questions.seen(
+            DESIGNS[name], made.facts, made.records, [5, 2], questions.Draws(3, SimulationEntropy(1))
+        )
         np.testing.assert_array_equal(few, found[:, :, [5, 2, 42, 39]])
 
 
@@ -261,7 +265,7 @@ def test_an_attack_on_known_places_sees_sums_alone_of_spectral_statistics() -> N
     mechanism = MECHANISMS["spectral-statistics"]
     prepared = mechanism.prepare(design, facts, held)
     (sums,) = draw_release(prepared, SimulationEntropy(1), simulation=True).raw
-    found = questions.seen(design, facts, held, [0], 2, SimulationEntropy(1))
+    found = questions.seen(design, facts, held, [0], questions.Draws(2, SimulationEntropy(1)))
     assert found.shape == (2, 1, sums.size)
     np.testing.assert_array_equal(found[0, 0], sums)
 
@@ -275,7 +279,7 @@ def test_many_releases_of_paths_are_drawn_in_portions(
     made, entropy = world("posterior-sampling"), SimulationEntropy(1)
     posterior = fit(made.facts.prior("car", 900.0), made.records, 1.5)
     drawn = [posterior.draw(0.4, 3 * each, entropy, 0.2)[:, [5, 2]].reshape(each, 3, 2) for each in portions]
-    found = questions.seen(PATHS, made.facts, made.records, [5, 2], 5, SimulationEntropy(1))
+    found = questions.seen(PATHS, made.facts, made.records, [5, 2], questions.Draws(5, SimulationEntropy(1)))
     assert found.shape == (5, 3, 2)
     np.testing.assert_allclose(found, np.concatenate(drawn), atol=2.0**-20)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpgp_core.excursion import joint_excursions
+from dpgp_core.excursion import JointField, joint_excursions
 from dpgp_core.noise import SimulationEntropy
 from geo import Domain, DomainError, domain_from_bbox
 from geo.context.own_layers import Feature, OwnLayer, shape_of
@@ -86,7 +86,11 @@ def test_joint_sets_have_the_stated_probabilities_and_the_draws_dependence() -> 
     draws = np.hstack([together, alone])
     mean, sd = np.array([0.3, 0.3, 0.0]), np.array([0.6, 0.6, 1.0])
     sets = np.concatenate(
-        list(joint_excursions(mean, sd, 7.0 * draws + 3.0, 0.0, "above", 4_000, SimulationEntropy(1)))
+        list(
+            joint_excursions(
+                JointField(mean, sd, 7.0 * draws + 3.0), 0.0, "above", 4_000, SimulationEntropy(1)
+            )
+        )
     )
     assert sets.shape == (4_000, 3)
     assert sets[:, 0].mean() == pytest.approx(0.6915, abs=0.03)  # ndtr(.5)

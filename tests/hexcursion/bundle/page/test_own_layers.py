@@ -24,7 +24,7 @@ from hexcursion.bundle.areas import AreaAnswer, borough_table, layers_bytes, rea
 from hexcursion.bundle.geopackage import own_tables
 from hexcursion.bundle.page.drawn import Released, drawing
 from hexcursion.bundle.page.papers import map_pdf, map_png, picture_html
-from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.products import MapValues
 from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint.bundle import lint_bundle
@@ -178,9 +178,7 @@ def test_the_page_has_a_table_of_its_areas(contents: Contents, bundle: Bundle) -
     assert "The interval holds it with 90 % confidence, given the release." in page.text
     heads = [attrs for tag, attrs in page.tags if tag == "th" and attrs.get("scope") == "row"]
     assert len(heads) >= 2
-    table = borough_table(
-        bundle.domain, bundle.layers, bundle.published, None, bundle.paths, Viewer(bundle).level(None)
-    )
+    table = borough_table(bundle.domain, bundle.layers, bundle.published, MapValues(bundle.paths))
     assert table is not None
     assert [row[0] for row in table.rows] == ["East & more", EVIL]
     assert all(re.fullmatch(r"\d+ %", row[1]) for row in table.rows)
@@ -192,9 +190,9 @@ def test_shares_of_a_half_are_a_half(domain: Domain, layers: tuple[OwnLayer, ...
     """Everything east of the border lies above: so does all of the one area, and nothing of the other."""
     east = domain.centres_lonlat[:, 0] > -0.14
     paths = np.where(east, 1.0, -1.0)[None, :]
-    products = replace(bundle.published, votes=east.astype(float), vote_set=east)
-    few = borough_table(domain, layers, products, None, paths, 0.0)
-    many = borough_table(domain, layers, products, None, np.repeat(paths, 10, axis=0), 0.0)
+    products = replace(bundle.published, votes=east.astype(float), vote_set=east, level=0.0)
+    few = borough_table(domain, layers, products, MapValues(paths))
+    many = borough_table(domain, layers, products, MapValues(np.repeat(paths, 10, axis=0)))
     assert few is not None
     assert many is not None
     assert few.intervals is False
@@ -219,7 +217,7 @@ def test_without_named_areas_there_is_no_table(domain: Domain, bundle: Bundle) -
     roads = own_layer({**LAYER, "features": LAYER["features"][2:]}, domain, "roads")  # type: ignore[index]
     unnamed = own_layer(LAYER, domain, "boroughs", "")
     for layer in (roads, unnamed):
-        assert borough_table(domain, (layer,), bundle.published, None, bundle.paths, 0.0) is None
+        assert borough_table(domain, (layer,), bundle.published, bundle.values) is None
 
 
 def test_the_lint_finds_the_papers_as_they_were_written(contents: Contents) -> None:

@@ -305,10 +305,9 @@ def _seen(
     facts: PublicFacts,
     records: CollapsedRecords,
     cells: Sequence[int],
-    releases: int,
-    entropy: Entropy,
+    draws: questions.Draws,
 ) -> Floats:
     """The released numbers themselves, which are the same wherever an attack looks."""
     prepared = ConvCnp().prepare(design, facts, records)
-    drawn = [prepared.release(entropy) for _ in range(releases)]
+    drawn = [prepared.release(draws.entropy) for _ in range(draws.releases)]
     return np.array([np.concatenate([each.sums, np.asarray(each.counts)])[None] for each in drawn])
