@@ -15,7 +15,15 @@ from dpgp_core.atlas.design import AtlasDesign, Columns, atlas_design
 from dpgp_core.atlas.together import together
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.excursion import RANGE_DRAWS
-from dpgp_core.mechanisms.beliefs import drifted_again, each_belief, read_drifted, read_sums, unseen_by
+from dpgp_core.mechanisms.beliefs import (
+    GivenSums,
+    Output,
+    drifted_again,
+    each_belief,
+    read_drifted,
+    read_sums,
+    unseen_by,
+)
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_release import known_counts, prepared_plan, public_counts_of
@@ -76,11 +84,14 @@ class PreparedAtlas:
         return Atlas(tuple(made))
 
     def _read(self, layers: Sequence[SpectralSums], entropy: Entropy) -> Iterator[Released]:
-        return _read_layers(self.design, self.plan, layers, self.known, self.design.paths, entropy)
+        maps = RANGE_DRAWS if self.design.paths > 1 else 0
+        output = Output(self.design.paths, entropy, maps)
+        return _read_layers(self.design, self.plan, layers, self.known, output)
 
     def _drifted(self, layers: Sequence[SpectralSums], entropy: Entropy) -> Iterator[Released]:
         for layer, field in zip(layers, self.fields, strict=True):
-            yield read_drifted(self.plan, layer, self.known, field, self.design.paths, entropy)
+            given = GivenSums(self.plan, layer, self.known)
+            yield read_drifted(given, field, Output(self.design.paths, entropy))
 
 
 def _read_layers(
@@ -88,31 +99,27 @@ def _read_layers(
     plan: PreparedPlan,
     layers: Sequence[SpectralSums],
     known: PublicCounts,
-    paths: int,
-    entropy: Entropy,
-    maps: int | None = None,
+    output: Output,
 ) -> Iterator[Released]:
     """Each column as a release of it alone with this noise; amounts of one reach share all but the sums."""
     amounts = design.ball.amounts
     seen, beside = [layers[column].sums for column in amounts], None
-    if maps is None:
-        maps = RANGE_DRAWS if design.paths > 1 else 0
     read_by = partial(unseen_by, design)
     shared: dict[float, tuple[RateReading, ...]] = {}  # by reach
     for column, released in enumerate(layers):
         made, layer = _plan_of(design, plan, column), released.in_reach(column)
-        reach = design.ball.reach(column)
+        reach, given = design.ball.reach(column), GivenSums(made, layer, known)
         if design.presence or column in design.answers:
-            under = each_belief(made, layer, known)
+            under = each_belief(given)
         else:
             if reach not in shared:
-                shared[reach] = each_belief(made, layer, known)
+                shared[reach] = each_belief(given)
             under = tuple(replace(each, seen=layer.sums) for each in shared[reach])
         if column in amounts[:1] and design.reading == "likelier" and len(amounts) > 1:
             beside = together(made, under, seen)
         if beside is not None and column in amounts:
             under = beside[amounts.index(column)]
-        yield read_sums(made, layer, known, read_by, paths, entropy, maps=maps, under=under)
+        yield read_sums(given, read_by, output, under)
 
 
 def _plan_of(design: AtlasDesign, plan: PreparedPlan, column: int) -> PreparedPlan:
@@ -148,11 +155,12 @@ def read_atlas_again(
     shared = [each.counts for each in kept if each.counts is not None]
     if not design.presence and any(not np.array_equal(each, shared[0]) for each in shared):
         raise InvalidValue("layers of one atlas share their counts, and these do not.")
-    known, entropy = public_counts_of(facts, kept[0]), SimulationEntropy(0)
+    known = public_counts_of(facts, kept[0])
     if design.drift:
         pairs = zip(layers, kept, strict=True)
-        return tuple(drifted_again(made, layer, known, each.field) for layer, each in pairs)
-    return tuple(_read_layers(design, made, layers, known, 0, entropy, RANGE_DRAWS))
+        return tuple(drifted_again(GivenSums(made, layer, known), each.field) for layer, each in pairs)
+    output = Output(0, SimulationEntropy(0), RANGE_DRAWS)
+    return tuple(_read_layers(design, made, layers, known, output))
 
 
 def prepare_atlas(

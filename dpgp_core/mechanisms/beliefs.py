@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing import Reads, Released
-from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.looks import Look, counts_of_looks, read_looks
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, check_model
@@ -39,6 +38,27 @@ UNSEEN = 0.35
 RATE_REACH = 6.0  # limit of a log rate around the average
 
 
+@dataclass(frozen=True, eq=False)
+class GivenSums:
+    """The sums of one release, with the plan and the public counts by which they are read."""
+
+    plan: Prepared
+    released: SpectralSums
+    known: PublicCounts
+    second: tuple[Look, SpectralSums] | None = None  # the second look, if there is one
+
+
+@dataclass(frozen=True)
+class Output:
+    """The parts of a reading that are asked for."""
+
+    paths: int  # drawn by `entropy`
+    entropy: Entropy
+    # joint draws of the map without privacy noise, by a public seed, so that every reader recomputes them
+    maps: int = 0
+    reads: Reads = "all"  # as in `PublicFacts`
+
+
 def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
     """Deviation of the hidden part of the records' mean, clipped response units; 0 with reference
     data."""
@@ -56,30 +76,20 @@ def belief_weights(evidence: Floats, odds: Floats) -> Floats:
 
 
 def read_sums(
-    plan: Prepared,
-    released: SpectralSums,
-    known: PublicCounts,
-    unseen: Unseen,
-    paths: int,
-    entropy: Entropy,
-    second: tuple[Look, SpectralSums] | None = None,
-    *,
-    maps: int = 0,
-    under: tuple[RateReading, ...] | None = None,
-    reads: Reads = "all",
+    given: GivenSums, unseen: Unseen, output: Output, under: tuple[RateReading, ...] | None = None
 ) -> Released:
     """The field given one release, with beliefs weighed by the density of the released sums: free.
 
-    `maps` joint draws of the map without privacy noise use a public seed, so that every reader
-    recomputes them. `under` is the result of `each_belief`, if already computed; `reads` as in
-    `PublicFacts`.
+    `under` is the result of `each_belief`, if already computed.
     """
-    under = each_belief(plan, released, known, second) if under is None else under
+    plan, released, second, reads = given.plan, given.released, given.second, output.reads
+    under = each_belief(given) if under is None else under
     weight = belief_weights(
         np.array([belief.reader.log_evidence(belief.seen) for belief in under]), plan.odds
     )
-    numbers = shares(weight, 0 if reads == "field" else paths)
-    readings = [_field(plan, belief, number, entropy) for belief, number in zip(under, numbers, strict=True)]
+    numbers = shares(weight, 0 if reads == "field" else output.paths)
+    pairs = zip(under, numbers, strict=True)
+    readings = [_field(plan, belief, number, output.entropy) for belief, number in pairs]
     field = readings[0] if len(readings) == 1 else mixed(readings, weight)
     releases = (released,) if second is None else (released, second[1])
     read = Released(
@@ -87,21 +97,19 @@ def read_sums(
         field.mean,
         field.sd,
         tuple(part for release in releases for part in release.parts),
-        records=_records(plan, released, known, under, weight),
+        records=_records(given, under, weight),
     )
     if reads == "field":
         return read
     hidden = [unseen(belief.reader.prior) for belief in under]
     if second is not None:  # two looks read the field before clipping: convert the unit
         priors = [belief.reader.prior for belief in under]
-        pairs = zip(hidden, priors, strict=True)
-        hidden = [part * prior.before.deviation / prior.deviation for part, prior in pairs]
-    read = _with_map(read, under, readings, weight, hidden, maps)
+        units = [prior.before.deviation / prior.deviation for prior in priors]
+        hidden = [part * unit for part, unit in zip(hidden, units, strict=True)]
+    read = _with_map(read, under, readings, weight, hidden, output.maps)
     if reads == "map":
         return read
-    counts = None if second is None else plan.counts(known, released.counts)
-    best = int(np.argmax(weight))
-    return replace(read, model_check=_check(plan, under, best, released.sums, known, counts))
+    return replace(read, model_check=_check(given, under, int(np.argmax(weight))))
 
 
 def _field(plan: Prepared, belief: RateReading, paths: int, entropy: Entropy) -> Reading:
@@ -119,19 +127,14 @@ def _field(plan: Prepared, belief: RateReading, paths: int, entropy: Entropy) ->
     return Reading(np.clip(mean, -reach, reach), sd, np.clip(draws, -reach, reach))
 
 
-def _records(
-    plan: Prepared,
-    released: SpectralSums,
-    known: PublicCounts,
-    under: tuple[RateReading, ...],
-    weight: Floats,
-) -> Floats:
+def _records(given: GivenSums, under: tuple[RateReading, ...], weight: Floats) -> Floats:
     """(N,) expected records of each cell, by the beliefs' weights (B,)."""
+    plan, counts = given.plan, given.released.counts
     places: dict[int, Floats] = {}
     records = np.zeros(plan.nodes.cells)
     for belief, share in zip(under, weight, strict=True):
         if id(belief.counts) not in places:  # most beliefs share one reading of the counts
-            places[id(belief.counts)] = plan.places(known, released.counts, belief.counts)
+            places[id(belief.counts)] = plan.places(given.known, counts, belief.counts)
         records += share * places[id(belief.counts)]
     return records
 
@@ -175,25 +178,16 @@ def _with_map(
 LEAST_DRAWS = 50  # draws of the map without privacy, for its mean and deviation
 
 
-def read_drifted(
-    plan: Prepared,
-    released: SpectralSums,
-    known: PublicCounts,
-    field: PublicField,
-    paths: int,
-    entropy: Entropy,
-    *,
-    reads: Reads = "all",
-) -> Released:
-    """The field less the public map given one release that starts from it: free; `reads` as in
-    `PublicFacts`."""
-    reader = DriftReader.of(plan, known, released.counts, field).at(released.sums)
-    records = plan.places(known, released.counts, reader.counts)
-    if reads == "field":
+def read_drifted(given: GivenSums, field: PublicField, output: Output) -> Released:
+    """The field less the public map given one release that starts from it: free."""
+    plan, released, paths = given.plan, given.released, output.paths
+    reader = DriftReader.of(plan, given.known, released.counts, field).at(released.sums)
+    records = plan.places(given.known, released.counts, reader.counts)
+    if output.reads == "field":
         mean, sd = reader.stated(released.sums)
         no_paths = np.empty((0, mean.size))
         return Released(no_paths, mean, sd, released.parts, records=records)
-    read = reader.read(released.sums, max(paths, LEAST_DRAWS), entropy)
+    read = reader.read(released.sums, max(paths, LEAST_DRAWS), output.entropy)
     return Released(
         read.field.draws[:paths],
         read.field.mean,
@@ -202,23 +196,22 @@ def read_drifted(
         read.map_sd,
         map_mean=read.map_mean,
         records=records,
-        model_check=reader.check(released.sums) if reads == "all" else None,
+        model_check=reader.check(released.sums) if output.reads == "all" else None,
     )
 
 
-def drifted_again(
-    plan: Prepared, released: SpectralSums, known: PublicCounts, kept: KeptField | None
-) -> Released:
+def drifted_again(given: GivenSums, kept: KeptField | None) -> Released:
     """Mean, deviation and check of the same from the stored numbers of the public field, without paths.
 
     Raises InvalidValue if these are missing, or are not those of the plan's domain and law.
     """
+    plan, released = given.plan, given.released
     if kept is None:
         raise InvalidValue("the public records that this release starts from are not kept with its sums.")
     if plan.plan.field.law == "yes-no" and kept.scatter != 1.0:
         raise InvalidValue("answers scatter by 1, and the public ones kept with the sums do not.")
     field = replace(kept.at(plan.nodes, plan.columns), ball=plan.plan.field.ball)
-    reader = DriftReader.of(plan, known, released.counts, field).at(released.sums)
+    reader = DriftReader.of(plan, given.known, released.counts, field).at(released.sums)
     mean, sd = reader.stated(released.sums)
     return Released(np.empty((0, mean.size)), mean, sd, model_check=reader.check(released.sums))
 
@@ -232,13 +225,9 @@ def _map_mean(belief: RateReading, reading: Reading) -> Floats:
     return unclipped(belief.of_map, spread, prior, np.empty((0, nodes.cells)))[1]
 
 
-def each_belief(
-    plan: Prepared,
-    released: SpectralSums,
-    known: PublicCounts,
-    second: tuple[Look, SpectralSums] | None = None,
-) -> tuple[RateReading, ...]:
+def each_belief(given: GivenSums) -> tuple[RateReading, ...]:
     """The readings of a release under each belief, ready for its sums."""
+    plan, released, known, second = given.plan, given.released, given.known, given.second
     if second is not None:
         looks, sums = (Look.first(plan), second[0]), np.concatenate([released.sums, second[1].sums])
         counts = counts_of_looks(plan, looks, known, (released.counts, second[1].counts))
@@ -259,18 +248,12 @@ def each_belief(
     return tuple(RateReading(reader, released.sums, counts, 0.0) for reader in readers)
 
 
-def _check(
-    plan: Prepared,
-    under: tuple[RateReading, ...],
-    best: int,
-    sums: Floats,
-    known: PublicCounts,
-    first: NodeCounts | None,
-) -> ModelCheck | None:
+def _check(given: GivenSums, under: tuple[RateReading, ...], best: int) -> ModelCheck | None:
     """Compare sums with the likeliest belief, linearised around its mean; None for few sums.
 
     Of two looks only the first is compared, with the counts given the first alone.
     """
+    plan, sums, known = given.plan, given.released.sums, given.known
     if sums.size < FEWEST_CHECKED:
         return None
     if plan.plan.field.counted:
@@ -279,7 +262,8 @@ def _check(
     reader = under[best].reader
     if reader.linear is None:
         return check_model(reader, under[best].seen)
-    return check_model(plan.readers(first or under[best].counts)[best], sums)
+    counts = under[best].counts if given.second is None else plan.counts(known, given.released.counts)
+    return check_model(plan.readers(counts)[best], sums)
 
 
 def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadings, ...]:

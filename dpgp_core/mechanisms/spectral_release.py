@@ -15,7 +15,15 @@ from dpgp_core.excursion import RANGE_DRAWS
 from dpgp_core.features.eigen import FolderStore
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.base import Reading, mixed
-from dpgp_core.mechanisms.beliefs import belief_weights, drifted_again, read_drifted, read_sums, unseen_by
+from dpgp_core.mechanisms.beliefs import (
+    GivenSums,
+    Output,
+    belief_weights,
+    drifted_again,
+    read_drifted,
+    read_sums,
+    unseen_by,
+)
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
@@ -181,10 +189,10 @@ def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptS
     if released.noise != plan.noise:
         raise InvalidValue("the noise of these sums is not that of their design.")
     if design.drift:
-        return drifted_again(plan, released, public, kept.field)
+        return drifted_again(GivenSums(plan, released, public), kept.field)
     second = second_again(design, plan, released, public, kept)
-    read_by, entropy = partial(unseen_by, design), SimulationEntropy(0)
-    reading = read_sums(plan, released, public, read_by, 0, entropy, second, maps=RANGE_DRAWS)
+    given, output = GivenSums(plan, released, public, second), Output(0, SimulationEntropy(0), RANGE_DRAWS)
+    reading = read_sums(given, partial(unseen_by, design), output)
     if reading.mean is None or reading.sd is None:
         raise InvalidValue("these sums state no field.")
     return reading
@@ -320,12 +328,12 @@ class PreparedSums:
     def draw(self, entropy: Entropy) -> Released:
         (released,) = self.released(ExactNoise(entropy))
         stored = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
-        given = self.plan, released, self.known
+        given = GivenSums(self.plan, released, self.known)
+        output = Output(self.design.paths, entropy, _maps(self.design), self.reads)
         if self.field is not None:
-            read = read_drifted(*given, self.field, self.design.paths, entropy, reads=self.reads)
+            read = read_drifted(given, self.field, output)
         else:
-            read_by, maps = partial(unseen_by, self.design), _maps(self.design)
-            read = read_sums(*given, read_by, self.design.paths, entropy, maps=maps, reads=self.reads)
+            read = read_sums(given, partial(unseen_by, self.design), output)
         return replace(read, sums=stored)
 
 
@@ -373,17 +381,8 @@ class PreparedLooks:
 
     def _read(self, first: SpectralSums, look: Look, second: SpectralSums, entropy: Entropy) -> Released:
         design, plan = self.design, self.plan
-        read_by = partial(unseen_by, design)
-        reading = read_sums(
-            plan,
-            first,
-            self.known,
-            read_by,
-            design.paths,
-            entropy,
-            (look, second),
-            maps=_maps(design),
-            reads=self.reads,
-        )
+        given = GivenSums(plan, first, self.known, (look, second))
+        output = Output(design.paths, entropy, _maps(design), self.reads)
+        reading = read_sums(given, partial(unseen_by, design), output)
         second_sums = KeptSums.of(second, look.features)
         return replace(reading, sums=KeptSums.of(first, plan.features, self.known.cells, None, second_sums))

@@ -11,7 +11,7 @@ from dpgp_core.atlas.design import AtlasDesign, atlas_design
 from dpgp_core.atlas.release import Atlas, calibrated, prepare_atlas, read_atlas_again
 from dpgp_core.atlas.together import WhiteSums, _beside, likeliest, together
 from dpgp_core.errors import CoreError
-from dpgp_core.mechanisms.beliefs import each_belief
+from dpgp_core.mechanisms.beliefs import GivenSums, each_belief
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
@@ -87,7 +87,7 @@ def _white(correlation: np.ndarray, seed: int, epsilon: float = 6.0):  # type: i
     design = calibrated(atlas_design(LATTICE.spacing, len(correlation), N), FACTS, Budget(epsilon, 1e-5))
     ready = prepare_atlas(design, FACTS, cells, values)
     released = ready.released(ExactNoise(SimulationEntropy(seed)))
-    alone = each_belief(ready.plan, released.layer(0), ready.known)
+    alone = each_belief(GivenSums(ready.plan, released.layer(0), ready.known))
     return WhiteSums.of(alone[0].reader, list(released.sums)), ready, released, alone
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpgp_core.mechanisms.beliefs import belief_weights, read_sums
+from dpgp_core.mechanisms.beliefs import GivenSums, Output, belief_weights, read_sums
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.counts import NodeCounts
@@ -67,7 +67,8 @@ def world(made: Prepared, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     released = release_sums(made.features, made.nodes, records, made.noise, source)
     each = np.full(LATTICE.size, 6.0)
     known = PublicCounts("known", float(cell.size), each)
-    mean = read_sums(made, released, known, lambda _: 0.0, 0, SimulationEntropy(0)).mean
+    given, output = GivenSums(made, released, known), Output(0, SimulationEntropy(0))
+    mean = read_sums(given, lambda _: 0.0, output).mean
     assert mean is not None
     readers = made.readers(NodeCounts.known(each, made.features.size))
     evidence = np.array([reader.log_evidence(released.sums) for reader in readers])
