@@ -192,7 +192,7 @@ def shares_of(
 
 
 def judged_part(areas: Areas, judged: NDArray[np.bool_]) -> Areas:
-    """The areas with the judged hexagons alone, and how much of each area these cover."""
+    """The areas with the judged hexagons (N,) alone, and how much of each area these cover."""
     weights = areas.weights * judged
     whole = areas.weights.sum(axis=1)
     part = np.divide(weights.sum(axis=1), whole, out=np.zeros(whole.size), where=whole > 0.0)

@@ -110,8 +110,8 @@ def ask_place(guess: ColumnGuess, path: str) -> dict[str, Any]:
             help="POINT (x y), latitude and longitude together, cells, or letters of a grid.",
             **kept("place_column", path),
         )
-        words, unanswered = "Column with the UTM zone of a row", "none: one system for all"
-        zone = pick(st, words, columns, unanswered, **kept("zone_column", path))
+        state, unanswered = kept("zone_column", path), "none: one system for all"
+        zone = pick(st, "Column with the UTM zone of a row", columns, unanswered, **state)
     return {"place_column": place, "zone_column": zone}
 
 

@@ -15,7 +15,7 @@ from data_loaders.files.codings import ENCODINGS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
 from pages.shared.fields import FIELDS, on_screen
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.previews import propose_columns
 
 KEEP: Any = {"persist_state": "session"}
@@ -30,7 +30,7 @@ def kept(name: str, path: str) -> dict[str, Any]:
     return {"key": f"sensors_{name}_{path}", **KEEP}
 
 
-def pick(place: Any, words: str, options: Sequence[Any], unanswered: str, **more: Any) -> Any:
+def pick(place: Any, words: Markdown, options: Sequence[Any], unanswered: str, **more: Any) -> Any:
     """A list of `options` of which none is chosen yet; it then shows the text `unanswered`."""
     return place.selectbox(words, options, index=None, placeholder=unanswered, **more)
 
