@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from data_loaders.columns.coordinates import hemisphere_column, names_hemisphere
-from data_loaders.columns.qualifiers import NO_UNIT, units_beside
+from data_loaders.columns.qualifiers import NO_UNIT, ValueColumn, units_beside
 from data_loaders.columns.sensortable import Shape
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_X, POINT_Y
@@ -114,16 +114,9 @@ def _found(where: str, shape: Shape, roles: Columns, request: Wanted) -> dict[st
         positions |= {f"h:{column}": position for column, position in sides.items()}
     if roles.value != ONE_EACH and request.unit_column != NO_UNIT:
         name = request.unit_column
-        of_value, of_limit = units_beside(
-            where,
-            shape.called,
-            shape.sample,
-            roles.value,
-            roles.unit,
-            request.limit_column,
-            positions.values(),
-            None if name is None else shape.position(name, where),
-        )
+        value = ValueColumn(roles.value, roles.unit, request.limit_column)
+        stated = None if name is None else shape.position(name, where)
+        of_value, of_limit = units_beside(where, shape, value, positions.values(), stated)
         units = {"u:value": of_value, "u:limit": of_limit}
         positions |= {role: at for role, at in units.items() if at is not None}
     return positions

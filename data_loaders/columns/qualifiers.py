@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from data_loaders.columns.guess_names import names_owner
 from data_loaders.columns.numbers import looks_numeric
+from data_loaders.columns.sensortable import Shape
 from data_loaders.columns.specification import settled
 from data_loaders.columns.units import conversion, normal, split_unit, unit_of
 from data_loaders.errors import DataError
@@ -94,21 +95,24 @@ def unit_columns(names: Sequence[str], value: str, limit: str | None) -> tuple[i
     return nearest(of_value, value), None if limit is None else nearest(of_limit, limit)
 
 
+@dataclass(frozen=True)
+class ValueColumn:
+    """The column of values, the stated unit, and the column of limits where there is one."""
+
+    name: str
+    unit: str
+    limit: str | None
+
+
 def units_beside(
-    where: str,
-    names: Sequence[str],
-    sample: Sequence[Sequence[str]],
-    value: str,
-    unit: str,
-    limit: str | None,
-    used: Iterable[int],
-    stated_position: int | None,
+    where: str, shape: Shape, value: ValueColumn, used: Iterable[int], stated_position: int | None
 ) -> tuple[int | None, int | None]:
     """Return the positions of the columns with the units of values and of limits. Find the former
-    at `stated_position`, otherwise by name, otherwise by the units in most of the `sample`. Raise
+    at `stated_position`, otherwise by name, otherwise by the units in most of the sample. Raise
     `DataError` if one row decides this, or if no column states units and the name of the value
-    states another unit than `unit`."""
-    of_value, of_limit = unit_columns(names, value, limit)
+    states another unit than the stated one."""
+    names, sample, unit = shape.called, shape.sample, value.unit
+    of_value, of_limit = unit_columns(names, value.name, value.limit)
     of_value = stated_position if stated_position is not None else of_value
     if of_value is None:
         excluded = set(used)
@@ -124,7 +128,7 @@ def units_beside(
                 )
             if said:
                 return at, of_limit
-        stated_unit = split_unit(value)[1]
+        stated_unit = split_unit(value.name)[1]
         if (
             stated_unit
             and unit_of(stated_unit)
@@ -132,7 +136,7 @@ def units_beside(
             and conversion(stated_unit, unit) != (1.0, 0.0)
         ):
             raise DataError(
-                f"Column {value!r} names {stated_unit} as its unit, while {unit} was stated: state "
+                f"Column {value.name!r} names {stated_unit} as its unit, while {unit} was stated: state "
                 "the unit of the values with `value_unit` (--value-unit), or say that the name "
                 f"tells none with `unit_column` (--unit-column {NO_UNIT})."
             )

@@ -78,6 +78,15 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
+@dataclass(frozen=True)
+class _Site:
+    """A site that is being written: its folder, its published address, "" for none, and known keys."""
+
+    folder: Path
+    address: str
+    signers: Signers
+
+
 def write_site(
     sources: Sequence[Path],
     out: Path,
@@ -102,9 +111,10 @@ def write_site(
     refused: list[BundleError] = []
     with made_whole(out) as work:
         work.mkdir()
+        site = _Site(work, address, signers)
         for path in bundles:
             try:
-                listed.append(_write_release(path, work, {one.folder for one in listed}, address, signers))
+                listed.append(_write_release(path, site, {one.folder for one in listed}))
             except HexcursionError as error:  # of several bundles the sentence says which
                 said = str(error) if path.name in str(error) else f"{path.name}: {error}"
                 refused.append(BundleError(said))
@@ -156,10 +166,10 @@ def _read_together(
     return made
 
 
-def _write_release(path: Path, work: Path, taken: set[str], address: str, signers: Signers) -> Listed:
-    contents = contents_of(path)
+def _write_release(path: Path, site: _Site, taken: set[str]) -> Listed:
+    contents, address, signers = contents_of(path), site.address, site.signers
     if layout.is_atlas(contents):
-        return _write_atlas(path, contents, work, taken, address, signers)
+        return _write_atlas(path, contents, site, taken)
     bundle = bundle_from_contents(contents)
     doubts = again.doubts(bundle)
     name = _free(slug(bundle), taken)
@@ -170,15 +180,13 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
     made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
     made[EMBED] = ("Code that shows the map in another page", embed_code(bundle, name, address).encode())
     made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
-    write_files(work / name, {file: content for file, (_, content) in made.items()})
+    write_files(site.folder / name, {file: content for file, (_, content) in made.items()})
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
     wide, high = png_size(made[layout.MAP][1])
     return Listed(name, bundle, sizes, signed, f'width="{wide}" height="{high}"', path, doubts)
 
 
-def _write_atlas(
-    path: Path, contents: Mapping[str, bytes], work: Path, taken: set[str], address: str, signers: Signers
-) -> Listed:
+def _write_atlas(path: Path, contents: Mapping[str, bytes], site: _Site, taken: set[str]) -> Listed:
     """An atlas: its page and label made anew, the data of all layers, and the whole bundle."""
     atlas = atlas_from_contents(contents)
     first = atlas.layers[0]
@@ -192,7 +200,7 @@ def _write_atlas(
     rest = {
         file: content for file, content in {**contents, **papers, **labels}.items() if file != layout.SUMS
     }
-    if not signers.knows(atlas.signature):  # its pages are made anew, which its signature would not fit
+    if not site.signers.knows(atlas.signature):  # its pages are made anew, which its signature would not fit
         rest.pop(layout.SIGNATURE, None)
         rest[layout.SUMS] = layout.sums_text(rest).encode()
     else:
@@ -205,14 +213,14 @@ def _write_atlas(
         layout.LABEL: ("Label (HTML)", papers[layout.LABEL]),
         layout.GEOPACKAGE: ("All layers (GeoPackage)", contents[layout.GEOPACKAGE]),
         layout.STATEMENT: ("Privacy statement (JSON)", contents[layout.STATEMENT]),
-        EMBED: ("Code that shows the map in another page", embed_code(first, name, address).encode()),
+        EMBED: ("Code that shows the map in another page", embed_code(first, name, site.address).encode()),
         f"{name}.zip": ("Whole bundle (ZIP)", stream.getvalue()),
     }
-    write_files(work / name, {file: content for file, (_, content) in made.items()})
+    write_files(site.folder / name, {file: content for file, (_, content) in made.items()})
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
     wide, high = png_size(first.map_png)
     size = f'width="{wide}" height="{high}"'
-    signed = signers.says(atlas.signature)
+    signed = site.signers.says(atlas.signature)
     return Listed(name, first, sizes, signed, size, path, atlas_doubts(atlas), atlas)
 
 
