@@ -93,8 +93,7 @@ def load_atlas(
         refuse_idle(name, column[inside])
     if not settings.choices.gaps:
         _refuse_gaps(settings, value[inside])
-    likelihood = None if sure is None else float(sure[inside].mean())
-    outside = int((~inside).sum())
+    likelihood, outside = None if sure is None else float(sure[inside].mean()), int((~inside).sum())
     private = replace(base.private, report=report, observations=records)
     made = []
     for layer, part, column in zip(settings.layers, parts, value[inside].T, strict=True):
