@@ -31,6 +31,7 @@ from geo.crs import _EVERYDAY
         ("LV95", "EPSG:2056"),
         ("SWEREF99 TM", "EPSG:3006"),
         ("Web Mercator", "EPSG:3857"),
+        ("LAEA Europe", "EPSG:3035"),
         ("WGS84", "EPSG:4326"),
         ("longitude, latitude", "EPSG:4326"),
         ("27700", "EPSG:27700"),

@@ -193,3 +193,5 @@ def test_wrong_properties_are_refused() -> None:
 def test_what_is_not_rfc_7946_is_refused() -> None:
     with pytest.raises(GeoJsonError, match="not RFC 7946"):
         collection_bytes({"type": "FeatureCollection", "features": [{"type": "Feature"}]})
+    with pytest.raises(GeoJsonError, match="not RFC 7946: feature 0: needs a properties member"):
+        collection_bytes({"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": None}]})

@@ -26,7 +26,7 @@ def test_the_three_stays_of_the_generated_trip_are_the_secrets(trip: Trip) -> No
     first, middle, last = trip.secrets
     assert [len(secret.records) for secret in trip.secrets] == [9, 32, 9], "8, 30, 8, and the way close by"
     assert trip.hidden.sum() == 50
-    assert first.records[0] == 0
+    assert first.records[0] == trip.times[0] == 0
     assert middle.records[0] > first.records[-1] + 1
     assert last.records[-1] == trip.times.size - 1
     for secret in trip.secrets:

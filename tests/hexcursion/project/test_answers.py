@@ -206,9 +206,10 @@ def test_a_bundle_of_answers_is_written_and_read(domain: Domain) -> None:
     assert subject["answers"] == {"yes": "arsenic above 50 ug/l", "yes_above": 50.0}
     assert subject["threshold_response"] == pytest.approx(-0.8416212)
     viewer = Viewer(bundle)
-    assert viewer.level(50.0) == 0.0
-    with pytest.raises(WorkflowError, match="above 0 and below 100 per cent"):
-        viewer.level(100.0)
+    assert [viewer.level(share) for share in (50.0, 99.5)] == [0.0, pytest.approx(2.5758293)]
+    for share in (0.0, 100.0):
+        with pytest.raises(WorkflowError, match="above 0 and below 100 per cent"):
+            viewer.level(share)
     said = {line["topic"]: line["text"] for line in bundle.statement["receipt"]}
     assert said["Centre"] == "a share of 50 %; the same for all answers of yes and no."
     assert said["Clip bound"].startswith("none: answers of yes and no are not clipped")
