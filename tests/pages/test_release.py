@@ -162,8 +162,10 @@ def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, jobs
     assert "Coarser hexagons" in labels
     assert "Larger budget, ε 2" in labels
     assert "agreement 0.62 expected; not stopped" in texts(app)
+    assert "Nothing has been drawn or charged." in texts(app)
     insist(app)
     assert work_of(app).choices["accept_low_agreement"] is True
+    assert "Nothing has been drawn or charged." not in texts(app)
     assert "**Low agreement**" in texts(app)
     release_now(app)
     statement = read_bundle(stored_bundles()[0].path).statement
