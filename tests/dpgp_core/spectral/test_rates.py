@@ -291,6 +291,8 @@ def test_a_reader_computes_the_map_of_counts_again_and_a_changed_number_shows() 
     assert np.abs(sd - released.sd).max() < 1e-5
     forged = replace(kept, public_counts=kept.public_counts * np.linspace(1.0, 1.5, LATTICE.size))
     assert np.abs(np.asarray(read_again(design, bare, forged).mean) - mean).max() > 0.01
+    thousands = replace(kept, public_counts=kept.public_counts / 1000.0)  # below 1, and of the same shares
+    assert np.abs(np.asarray(read_again(design, bare, thousands).mean) - mean).max() < 1e-5
     with pytest.raises(InvalidValue, match="name them"):
         read_again(design, bare, replace(kept, public_counts=None))
     with pytest.raises(InvalidValue, match="must be positive"):

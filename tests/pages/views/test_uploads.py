@@ -28,6 +28,7 @@ from pages.shared.session.previews import (
     propose_columns,
     value_classes,
 )
+from pages.shared.session.workspace import Workspace
 from pages.shared.uploads import PrivateFolder
 
 
@@ -56,6 +57,7 @@ def test_a_preview_accounts_for_the_rows_and_prints_none(example) -> None:
     assert 0 < len(preview.places) <= 1_510
     assert len(preview.rows) == 6
     assert str(preview.rows[0][2]) not in repr(preview)
+    assert "0.4321" not in repr(Workspace(missing={"price": 0.4321})), "the share of values that are missing"
 
 
 def test_a_preview_of_nonsense_is_one_sentence(tmp_path: Path) -> None:
