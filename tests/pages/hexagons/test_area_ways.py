@@ -200,3 +200,21 @@ def test_the_resolution_is_proposed_before_any_hexagon_is_made(
     assert not app.exception
     assert filled
     assert max(filled) <= 5
+
+
+@pytest.mark.parametrize(("public", "resolution"), [(True, 4), (False, 5)])
+def test_a_reference_proposes_a_resolution_only_where_it_is_public(
+    open_app: OpenApp, public: bool, resolution: int
+) -> None:
+    """The resolution is public: rows of a reference that nobody else may see must not choose it."""
+    app = uploaded_sensors(open_app)
+    work = work_of(app)
+    work.reference = Preview((), 2_000, "", "reading", False, (), (), ((10.0, 50.0), (30.0, 50.0)))
+    work.choices["reference_public"] = public
+    app.switch_page(HEXAGONS.path).run()
+    app.radio[0].set_value("box").run()
+    for number, value in zip(app.number_input[:4], (5.0, 47.0, 15.0, 55.0), strict=True):
+        number.set_value(value)
+    app.run()
+    assert not app.exception
+    assert work_of(app).choices["resolution"] == resolution
