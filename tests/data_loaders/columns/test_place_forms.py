@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from data_loaders import LoadReport, Observations, guess_columns
-from data_loaders.columns.place_forms import form_of
+from data_loaders.columns.place_forms import _british, form_of
 from tests.data_loaders.material import load_sensors, refused
 
 
@@ -109,3 +109,9 @@ def test_numbers_that_are_no_degrees_are_called_by_their_cause() -> None:
     assert "where decimal marks were lost" in refused(lambda: load(lost, x="lon", y="lat"))
     metres = lost.replace("lon,lat", "e,n")
     assert "marks were lost" not in refused(lambda: load(metres, x="e", y="n"))
+
+
+def test_a_square_north_of_the_british_grid_is_no_place() -> None:
+    assert _british("HL 00 00") == (500.0, 1_200_500.0, 1000.0)
+    with pytest.raises(ValueError):  # noqa: PT011 - it says no more
+        _british("HF 00 00")

@@ -22,7 +22,7 @@ from dpgp_core.spectral import model
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.model import SpectralModel
 from dpgp_core.spectral.prior import ClippedPrior, LinearLaw, PublicPrior, clipped_moments
-from dpgp_core.spectral.settled import settled_reader
+from dpgp_core.spectral.settled import settled, settled_reader
 from dpgp_core.spectral.sums import release_sums
 from tests.dpgp_core.features.test_attack import largest_of_all_pairs
 from tests.dpgp_core.features.worlds import FakeNoise, dense_posterior, plan_for
@@ -141,3 +141,8 @@ def test_a_design_of_answers_scatters_by_one() -> None:
         replace(answers, spread=0.5)
     with pytest.raises(DesignError, match="unknown law"):
         replace(answers, law="counts")
+
+
+def test_a_reading_settles_by_half_steps_after_its_first_round() -> None:
+    assert settled(np.ones_like, np.zeros(1), 3) == 0.75
+    assert settled(np.ones_like, np.zeros(1)) == 1.0 - 0.5**11
