@@ -33,7 +33,9 @@ from hexcursion.settings.field import fields_of
 
 OWN = {
     **dict.fromkeys("x y decimal header_row encoding delimiter quoting".split()),
-    **{"crs": "EPSG:4326", "sides": (), "behind": ()},
+    "crs": "EPSG:4326",
+    "sides": (),
+    "behind": (),
 }
 """Settings of the private table that a reference table does not inherit, with their defaults."""
 PLACES, COLUMNS = (

@@ -182,14 +182,19 @@ def charge_of(
 ) -> Charge:
     """The one charge of a release, by the project's records; `kind` is the choice of its design."""
     settings, privacy = project.settings, price.privacy
-    file = Path(settings.data.path).name  # the ledger is private to the curator
     return Charge(
         dataset=fingerprint(project, ledger),
         unit=settings.unit,
         cost=price.own,
         facts={
-            **{"title": title, "file": file, "mechanism": design.mechanism, "bound": privacy.bound},
-            **{"epsilon": privacy.epsilon, "delta": project.delta, "n": privacy.n, "tuning": kind},
+            "title": title,
+            "file": Path(settings.data.path).name,  # the ledger is private to the curator
+            "mechanism": design.mechanism,
+            "bound": privacy.bound,
+            "epsilon": privacy.epsilon,
+            "delta": project.delta,
+            "n": privacy.n,
+            "tuning": kind,
             **area_facts(project),
         },
         records=record_keys(project, ledger),
