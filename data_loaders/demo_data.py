@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import os
+import tomllib
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -29,8 +30,8 @@ _KM_PER_LON = _KM_PER_LAT * float(np.cos(np.radians(ORIGIN_LAT)))
 CITY = "DOGGER CITY (GENERATED)"
 COUNTY = "GENERATED, NOT REAL"
 WARDS: tuple[tuple[str, float, float], ...] = tuple(  # name, centre in km east and north of the origin
-    (row["ward"], float(row["east_km"]), float(row["north_km"]))
-    for row in csv.DictReader((files("data_loaders") / "demo_wards.csv").read_text().splitlines())
+    (ward, east, north)
+    for ward, (east, north) in tomllib.loads((files("data_loaders") / "demo_wards.toml").read_text()).items()
 )
 
 DEMO_SEED = 20

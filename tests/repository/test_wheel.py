@@ -26,7 +26,7 @@ CARRIED = (
     "hexcursion/bundle/resources/redraw.py",
     "hexcursion/bundle/resources/label.css",
     "hexcursion/lint/checklist.toml",
-    "data_loaders/demo_wards.csv",
+    "data_loaders/demo_wards.toml",
     "data_loaders/columns/qualifiers.toml",
     "data_loaders/columns/units.toml",
     "hexcursion/app/app.py",

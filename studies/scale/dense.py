@@ -1,6 +1,6 @@
 """Hexagons with many records: where a map from released sums loses against one noisy sum per hexagon.
 
-Command: `python -m studies.prices.dense [FOLDER] [--releases N]`.
+Command: `python -m studies.scale.dense [FOLDER] [--releases N]`.
 
 FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence says so.
 Dense hexagons have at least 20 released records. All records are released and ask, or 70 % of them are
