@@ -343,6 +343,7 @@ def _receipt(
 ) -> tuple[ReceiptLine, ...]:
     standing = None if project.settings.budget is not None else preview.budget
     budget = _first_budget(project, preview) if standing is None else standing.epsilon
+    at_delta = None if preview.delta == privacy.delta else preview.delta
     lines = build_receipt(
         ReceiptFacts(
             privacy,
@@ -353,13 +354,7 @@ def _receipt(
             resolution=project.domain.resolution,
             domain_origin=project.domain.origin,
             value_unit=project.unit,
-            ledger=BudgetLine(
-                preview.before,
-                preview.after,
-                budget,
-                None if preview.delta == privacy.delta else preview.delta,
-                _differing(preview, privacy),
-            ),
+            ledger=BudgetLine(preview.before, preview.after, budget, at_delta, _differing(preview, privacy)),
             prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
             generated=project.generated,
             relation=project.settings.relation,
