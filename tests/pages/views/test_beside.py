@@ -51,7 +51,8 @@ def test_what_several_releases_promise_together_is_said(
     statement = dict(released.bundle.statement)
     statement["release"] = {**statement["release"], "id": "told anew"}
     again = Viewer(replace(released.bundle, statement=statement))
-    second = Viewer(replace(released.bundle, paths=released.bundle.paths[::-1]))
+    reversed_paths = replace(released.bundle.values, paths=released.bundle.paths[::-1])
+    second = Viewer(replace(released.bundle, values=reversed_paths))
     monkeypatch.setattr(others.maps, "show", lambda *given, **named: None)
     monkeypatch.setattr(others.maps, "theme", lambda: "light")
     monkeypatch.setattr(others.st, "caption", said.append)
