@@ -86,14 +86,11 @@ def load_atlas(
     if not inside.any():
         raise WorkflowError("All records lie outside the domain: check the area and the coordinate system.")
     for name, layer, column in zip(settings.names, settings.layers, value.T, strict=True):
-        refuse_numbering(name, column)
-        _answer(name, layer, column)
-        if layer.uses_log and layer.values == "amount":
-            refuse_without_logarithm(column[inside], layer.data.measured_zeros, f"The column {name!r}")
-        refuse_idle(name, column[inside])
+        _check_column(name, layer, column, inside)
     if not settings.choices.gaps:
         _refuse_gaps(settings, value[inside])
-    likelihood, outside = None if sure is None else float(sure[inside].mean()), int((~inside).sum())
+    likelihood = None if sure is None else float(sure[inside].mean())
+    outside = int((~inside).sum())
     private = replace(base.private, report=report, observations=records)
     made = []
     for layer, part, column in zip(settings.layers, parts, value[inside].T, strict=True):
@@ -144,6 +141,16 @@ def _refuse_to_guess(settings: AtlasSettings, again: int) -> None:
             "the column of an identifier, or say with `equal_rows` (--equal-rows each, or once) whether each "
             "of them is a record."
         )
+
+
+def _check_column(name: str, settings: ReleaseSettings, column: Floats, inside: NDArray[np.bool_]) -> None:
+    """Convert answers in a column (n,), and raise `WorkflowError` for one that cannot be released; rows
+    not `inside` (n,) the area do not count for what an amount must be."""
+    refuse_numbering(name, column)
+    _answer(name, settings, column)
+    if settings.uses_log and settings.values == "amount":
+        refuse_without_logarithm(column[inside], settings.data.measured_zeros, f"The column {name!r}")
+    refuse_idle(name, column[inside])
 
 
 def _answer(name: str, settings: ReleaseSettings, column: Floats) -> None:
