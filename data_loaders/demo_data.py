@@ -29,9 +29,9 @@ _KM_PER_LAT = 111.3
 _KM_PER_LON = _KM_PER_LAT * float(np.cos(np.radians(ORIGIN_LAT)))
 CITY = "DOGGER CITY (GENERATED)"
 COUNTY = "GENERATED, NOT REAL"
+_WARDS = tomllib.loads((files("data_loaders") / "demo_wards.toml").read_text(encoding="utf-8"))
 WARDS: tuple[tuple[str, float, float], ...] = tuple(  # name, centre in km east and north of the origin
-    (ward, east, north)
-    for ward, (east, north) in tomllib.loads((files("data_loaders") / "demo_wards.toml").read_text()).items()
+    (ward, east, north) for ward, (east, north) in _WARDS.items()
 )
 
 DEMO_SEED = 20

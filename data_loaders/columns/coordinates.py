@@ -29,17 +29,13 @@ from data_loaders.systems import WGS84, in_degrees, is_projected
 LONGEST = 120  # characters of a name that are searched
 
 PAIRS: tuple[tuple[str, str], ...] = tuple(
-    (east, north)
-    for east, north in (
-        pair.split("/")
-        for pair in (
-            "easting/northing eastings/northings east/north oseast1m/osnrth1m x/y xloc/yloc xcoord/ycoord "
-            "coordx/coordy utmx/utmy xcoo/ycoo xcoordinate/ycoordinate xutm/yutm utme/utmn "
-            "utmeasting/utmnorthing rechtswert/hochwert rw/hw ostwert/nordwert ekoord/nkoord xkoord/ykoord "
-            "xkoordinate/ykoordinate koordx/koordy este/norte est/nord ost/nord oost/noord øst/nord "
-            "coordenadax/coordenaday coordx/coordy xlaea/ylaea xetrs89/yetrs89 xmetres/ymetres rdx/rdy "
-            "xrd/yrd"
-        ).split()
+    re.findall(
+        r"(\S+)/(\S+)",
+        """easting/northing eastings/northings east/north oseast1m/osnrth1m x/y xloc/yloc xcoord/ycoord
+        coordx/coordy utmx/utmy xcoo/ycoo xcoordinate/ycoordinate xutm/yutm utme/utmn utmeasting/utmnorthing
+        rechtswert/hochwert rw/hw ostwert/nordwert ekoord/nkoord xkoord/ykoord xkoordinate/ykoordinate
+        koordx/koordy este/norte est/nord ost/nord oost/noord øst/nord coordenadax/coordenaday coordx/coordy
+        xlaea/ylaea xetrs89/yetrs89 xmetres/ymetres rdx/rdy xrd/yrd""",
     )
 )
 """Columns of easting and of northing, without blanks and marks."""

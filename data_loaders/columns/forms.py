@@ -21,12 +21,10 @@ LABORATORY = tuple("J J+ J- B BJ JB D DJ JD E EJ H HJ JH NJ JN P Q".split())
 
 _CURRENCIES: dict[str, tuple[str, ...]] = {
     sign: tuple(codes.split(","))
-    for sign, codes in (
-        entry.split("=")
-        for entry in (
-            "€=EUR £=GBP $=USD,CAD,AUD,NZD,SGD,HKD,MXN ¥=JPY,CNY 円=JPY 元=CNY ₩=KRW 원=KRW ₹=INR ₽=RUB "
-            "zł=PLN kč=CZK kr=SEK,NOK,DKK,ISK ft=HUF ₺=TRY r$=BRL us$=USD a$=AUD c$=CAD"
-        ).split()
+    for sign, codes in re.findall(
+        r"(\S+)=(\S+)",
+        """€=EUR £=GBP $=USD,CAD,AUD,NZD,SGD,HKD,MXN ¥=JPY,CNY 円=JPY 元=CNY ₩=KRW 원=KRW ₹=INR ₽=RUB zł=PLN
+        kč=CZK kr=SEK,NOK,DKK,ISK ft=HUF ₺=TRY r$=BRL us$=USD a$=AUD c$=CAD""",
     )
 }
 _CODES = sorted({code for codes in _CURRENCIES.values() for code in codes} | {"CHF", "RON", "BGN", "ZAR"})

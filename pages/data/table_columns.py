@@ -250,8 +250,13 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             FIELDS["detection_limit"], value=None, format="%g", placeholder=words, **state_of_limit
         )
         further = _columns_of_limits(columns, path)
-    unread = {"missing": tuple(missing.replace(",", " ").split()), "censored": censored}
-    return {"decimal": decimal, **unread, "detection_limit": limit, **further}
+    return {
+        "decimal": decimal,
+        "missing": tuple(missing.replace(",", " ").split()),
+        "censored": censored,
+        "detection_limit": limit,
+        **further,
+    }
 
 
 def _columns_of_limits(columns: list[str], path: str) -> dict[str, Any]:
@@ -284,8 +289,13 @@ def _columns_of_limits(columns: list[str], path: str) -> dict[str, Any]:
         help="Values in another unit are converted to the one that you state, where the factor is known.",
         **kept("unit_column", path),
     )
-    chosen = {"condition": condition, "limit_column": limit_column, "unit_column": unit_column}
-    return {**chosen, "sides": tuple(sides or ()), "behind": tuple((behind or "").split())}
+    return {
+        "condition": condition,
+        "limit_column": limit_column,
+        "unit_column": unit_column,
+        "sides": tuple(sides or ()),
+        "behind": tuple((behind or "").split()),
+    }
 
 
 def shown(source: SourceSettings) -> dict[str, Any]:
