@@ -108,15 +108,13 @@ def read_rows(table: Table, roles: Columns, request: Wanted, tally: Tally, store
         places = Places(table.name, shape, roles.place, roles.zone, (roles.x, roles.y))
     for column, position in sides.items():
         store.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
-    marks = marks_of(
-        table,
-        shape,
-        numeric,
-        (roles.x, roles.y),
-        roles.degrees,
-        request.decimal,
-        lambda column, entries: _bare(entries, roles, request) if column == roles.value else entries,
-    )
+    samples = {
+        column: pc.utf8_trim_whitespace(pa.array(shape.column(position), pa.string()))
+        for column, position in numeric.items()
+    }
+    if roles.value in samples:
+        samples[roles.value] = _bare(samples[roles.value], roles, request)
+    marks = marks_of(table, samples, (roles.x, roles.y), roles.degrees, request.decimal)
     reading = _Reading(table, roles, request, marks)
     specification = replace(
         shape.specification,
@@ -227,13 +225,14 @@ def _take(block: Block, reading: _Reading, tally: Tally, store: Found) -> None:
     alive = tally.drop_where("coordinate missing", x.missing | y.missing, np.ones(len(rows), dtype=bool))
     places, unsided = (x.value, y.value), None
     if roles.degrees:
-        places, unsided = _in_degrees(block, reading, entries, read, rows, store)
+        places, unsided = _in_degrees(block, reading, entries, read, rows)
+        store.wrapped += _wrapped(x)
     alive = _drop_unplaced(places, unsided, alive, tally)
     alive = tally.drop_where("value missing", value.missing, alive)
     if request.censored == "drop":
         alive = tally.filter_where("below or above a limit", value.below | value.above, alive)
-    limits = _limits(block, reading, rows)
-    measured = ruled(value, request, alive, reading.table.name, roles.value, limits)
+    value = value.with_limits(_limits(block, reading, rows))
+    measured = ruled(value, request, alive, reading.table.name, roles.value)
     alive = _drop_unread(entries[roles.value], np.isnan(measured), alive, tally, store)
     for spread in read[3:]:
         bad = ~(spread.value >= 0.0)
@@ -338,7 +337,7 @@ def _owners(block: Block, rows: Any) -> Any:
 
 
 def _in_degrees(
-    block: Block, reading: _Reading, entries: Mapping[str, Any], read: list[Numbers], rows: Any, store: Found
+    block: Block, reading: _Reading, entries: Mapping[str, Any], read: list[Numbers], rows: Any
 ) -> tuple[tuple[Floats, Floats], Bools]:
     """Return the degrees of both coordinates, and a mask of rows with an unknown hemisphere."""
     roles, places = reading.chosen, []
@@ -351,7 +350,10 @@ def _in_degrees(
         )
         places.append(degrees)
         unsided |= bad & ~numbers.missing
-        if not of_latitude:
-            with np.errstate(invalid="ignore"):
-                store.wrapped += int(np.count_nonzero((numbers.value > 180.0) & (numbers.value <= 360.0)))
     return (places[0], places[1]), unsided
+
+
+def _wrapped(longitude: Numbers) -> int:
+    """How many longitudes are counted from 0 to 360 degrees, not from -180 to 180."""
+    with np.errstate(invalid="ignore"):
+        return int(np.count_nonzero((longitude.value > 180.0) & (longitude.value <= 360.0)))

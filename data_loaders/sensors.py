@@ -110,7 +110,7 @@ def _read(table: Table, roles: Columns, wanted: Wanted, tally: Tally, store: Fou
 def _in_range(name: str, system: str, roles: Columns, tally: Tally, store: Found) -> NDArray[np.bool_]:
     """Whether the coordinates of each row are in the system's range. Raise `DataError` if none are."""
     places = store.number(roles.x), store.number(roles.y)
-    check_places(name, system, roles.x, roles.y, *places)
+    check_places(name, system, (roles.x, roles.y), places)
     inside = in_range(system, *places)
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():

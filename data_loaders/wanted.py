@@ -108,13 +108,10 @@ def ruled(
     alive: NDArray[np.bool_],
     where: str,
     column: str,
-    limits: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """Return (n,) values with the public rule applied to those beyond a limit. Raise `DataError` if
     the rule needs a limit that neither the cells nor the settings state."""
     numbers = value.value
-    if limits is not None:
-        numbers = np.where(value.below & np.isnan(numbers), limits, numbers)
     unnamed = value.below & np.isnan(numbers)
     if unnamed.any():
         if request.detection_limit is None and request.censored != "drop" and np.any(unnamed & alive):

@@ -277,10 +277,15 @@ def _packed(values: NDArray[np.float64], largest: int) -> NDArray[np.bool_]:
 
 
 def check_places(
-    name: str, system: str, x_name: str, y_name: str, x: NDArray[np.float64], y: NDArray[np.float64]
+    name: str,
+    system: str,
+    columns: tuple[str, str],
+    places: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
-    """Raise `DataError` if (n,) finite coordinates contradict their system: metres in a system of
-    degrees, degrees in a system of metres, or swapped columns."""
+    """Raise `DataError` if finite coordinates contradict their system: metres in a system of
+    degrees, degrees in a system of metres, or swapped columns. `places` are (n,) eastings or
+    longitudes and (n,) northings or latitudes, `columns` their names."""
+    (x_name, y_name), (x, y) = columns, places
     if x.size == 0:
         return
     small = (np.abs(x) <= 180) & (np.abs(y) <= 90)

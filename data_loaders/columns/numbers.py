@@ -8,7 +8,7 @@ numbers that look like unknown codes. A measurement beyond a limit is low or hig
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -354,6 +354,13 @@ class Censored:
     below: NDArray[np.bool_]  # measurements below a limit; `above` likewise
     above: NDArray[np.bool_]
     grouped: int  # entries with thousands separators
+
+    def with_limits(self, limits: NDArray[np.float64] | None) -> Censored:
+        """The column with (n,) limits of another one, where a measurement below a limit names none."""
+        if limits is None:
+            return self
+        unnamed = self.below & np.isnan(self.value)
+        return replace(self, value=np.where(unnamed, limits, self.value))
 
 
 def parse_censored(

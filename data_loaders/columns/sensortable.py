@@ -7,7 +7,7 @@ Entries are matched by filters, and counted for a person who chooses among them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,8 +27,8 @@ from data_loaders.columns.specification import (
     find_specification,
 )
 from data_loaders.errors import DataError, closest
-from data_loaders.files.blocks import MAX_COLUMNS, Block, blocks, mask, text
-from data_loaders.files.guarded import HEAD, LIMITS, Limits
+from data_loaders.files.blocks import MAX_COLUMNS, Block, RowLayout, blocks, mask, text
+from data_loaders.files.guarded import HEAD, LIMITS
 from data_loaders.files.sources import Source, Table, open_tables
 
 TOP_ROWS = 8
@@ -154,17 +154,16 @@ def shape_of(table: Table, said: Written = Written()) -> Shape:  # noqa: B008 - 
 def blocks_of(table: Table, shape: Shape, positions: Mapping[str, int]) -> Iterator[Block]:
     """Read a table in blocks by its specification; parameters and errors as in `blocks.blocks`."""
     header, specification = shape.header, shape.specification
-    return blocks(
-        table,
+    layout = RowLayout(
         len(shape.names),
-        positions,
-        header=shape.names if header.checked else None,
-        delimiter=specification.delimiter,
-        skip=header.skip,
-        encoding=specification.encoding,
-        quoting=specification.quoting,
-        longer=header.longer,
+        shape.names if header.checked else None,
+        specification.delimiter,
+        header.skip,
+        specification.encoding,
+        specification.quoting,
+        header.longer,
     )
+    return blocks(table, positions, layout)
 
 
 def is_typed(table: Table, column: str) -> bool:
@@ -186,21 +185,18 @@ def decimal_mark(entries: Any, typed: bool, *, grouped: bool = True) -> Decimal 
 
 def marks_of(
     table: Table,
-    shape: Shape,
-    numeric: Mapping[str, int],
+    samples: Mapping[str, Any],
     places: tuple[str, str],
     degrees: bool,
     stated: Decimal | None,
-    bare: Callable[[str, Any], Any],
 ) -> dict[str, Decimal]:
     """Find the decimal mark of each column of numbers; coordinates are no evidence for values.
-    `bare` strips the entries of a column down to their numbers. Raise `DataError` if a mark is
-    open."""
+    `samples` are entries of each column, stripped down to their numbers. Raise `DataError` if a mark
+    is open."""
     marks: dict[str, Decimal] = {}
-    for column in sorted(numeric, key=lambda name: name not in places):  # places first
-        entries = pc.utf8_trim_whitespace(pa.array(shape.column(numeric[column]), pa.string()))
+    for column in sorted(samples, key=lambda name: name not in places):  # places first
+        entries = samples[column]
         evidence, typed = Evidence(), is_typed(table, column)
-        entries = bare(column, entries)
         evidence.add(told_alone(entries) if typed else entries)
         mark = evidence.mark(typed)
         if column in places and degrees:  # in which each entry tells its mark
@@ -253,7 +249,6 @@ def count_entries(
     *,
     layer: str | None = None,
     said: Written = Written(),  # noqa: B008 - frozen
-    limits: Limits = LIMITS,
 ) -> Entries:
     """Count the entries of columns over a whole table, in bounded memory. `where` has filters as
     for `load_sensors`, with one or several entries of a column. Raise `DataError` for a table that
@@ -267,7 +262,7 @@ def count_entries(
     counts_by_column: dict[str, dict[str, int]] = {column: {} for column in columns}
     crowded: dict[str, None] = {}
     rows = passing = 0
-    for table in open_tables(source, limits, layer=layer):
+    for table in open_tables(source, LIMITS, layer=layer):
         shape = shape_of(table, said)
         positions = {column: shape.position(column, table.name) for column in names}
         for block in blocks_of(table, shape, positions):

@@ -8,7 +8,7 @@ them: leaving out any one row must give the same specification (docs/proofs/owne
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from data_loaders.columns.numbers import MISSING_WORDS, Decimal, looks_numeric
 from data_loaders.errors import DataError
@@ -182,7 +182,7 @@ def find_specification(table: Table, said: Written = Written()) -> Found:
     rows = split[delimiter][: limit - 1]
     further = len(table.head) >= HEAD or len(rows) >= limit - 2
     header = find_header(table.name, rows, said.header_row, further=further)
-    _refuse_one_row(table.name, split, said, mark, delimiter, header)
+    _refuse_one_row(table.name, split, replace(said, delimiter=mark), delimiter, header)
     mixed = encoding == "utf-8" and "\ufffd" not in plain and not _is_utf8(table.head)
     specification = ReadingSpecification(encoding, delimiter, quoting, mixed=mixed)
     return Found(_of(header, specification), header, rows)
@@ -213,7 +213,6 @@ def _refuse_one_row(
     name: str,
     split: Mapping[Delimiter, Sequence[Line]],
     layout: Written,
-    mark: Delimiter | None,
     delimiter: Delimiter,
     header: Header,
 ) -> None:
@@ -236,7 +235,7 @@ def _refuse_one_row(
             continue
         forms.add(form)
         less = {candidate: [*lines[:at], *lines[at + 1 :]] for candidate, lines in split.items()}
-        if mark is None and evenest(less) != delimiter:
+        if layout.delimiter is None and evenest(less) != delimiter:
             raise DataError(
                 f"{name} leaves open what separates its columns, since one row alone decides it: state the "
                 "delimiter with `delimiter` (--delimiter ';')."

@@ -126,25 +126,26 @@ class Block:
     malformed: int  # further rows left out for a wrong number of columns
 
 
-def blocks(
-    table: Table,
-    width: int,
-    wanted: Mapping[str, int],
-    *,
-    header: Sequence[str] | None,
-    delimiter: Delimiter = ",",
-    skip: int = 0,
-    encoding: Encoding = "utf-8",
-    quoting: Quoting = "line",
-    longer: bool = False,
-) -> Iterator[Block]:
+@dataclass(frozen=True)
+class RowLayout:
+    """How the rows of a text follow each other, and what is in the first of them."""
+
+    width: int  # columns of a row
+    header: Sequence[str] | None  # the first row as sniffed; None if that row is data
+    delimiter: Delimiter = ","
+    skip: int = 0  # lines before the first row
+    encoding: Encoding = "utf-8"
+    quoting: Quoting = "line"
+    longer: bool = False  # most rows have a further blank column: affects only the time of reading
+
+
+def blocks(table: Table, wanted: Mapping[str, int], layout: RowLayout) -> Iterator[Block]:
     """Read a table in blocks of at most `BLOCK` bytes of text. Drop and count rows that do not have
-    `width` columns, or one more that is blank; ignore empty lines. `wanted` maps the name of a
-    column in the blocks to its position; `header` is the first row as sniffed, None if that row is
-    data; `skip` is the number of lines before it. `longer` states that most rows have the further
-    blank column, which affects only the time of reading. Raise `DataError` if the table has too
-    many columns, a quote does not close on its line (unless `quoting` is "lines"), or the table
-    cannot be parsed; the sentence names no value."""
+    the layout's columns, or one more that is blank; ignore empty lines. `wanted` maps the name of a
+    column in the blocks to its position. Raise `DataError` if the table has too many columns, a
+    quote does not close on its line (unless quoting is "lines"), or the table cannot be parsed; the
+    sentence names no value."""
+    width, header, delimiter, longer = layout.width, layout.header, layout.delimiter, layout.longer
     if width > MAX_COLUMNS:
         raise DataError(
             f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
@@ -152,13 +153,13 @@ def blocks(
     names = [f"c{position}" for position in range(width + longer)]
     positions = list(dict.fromkeys((*wanted.values(), *((width,) if longer else ()))))
     stray = _Stray(width, delimiter, wanted)
-    text = Utf8Stream(table.stream, encoding)
-    lines: io.RawIOBase = JoinedLines(table.name, text, delimiter) if quoting == "lines" else text
+    text = Utf8Stream(table.stream, layout.encoding)
+    lines: io.RawIOBase = JoinedLines(table.name, text, delimiter) if layout.quoting == "lines" else text
     row_count = 0
     pending = header
     failed = False
     try:
-        with _opened(lines, names, positions, stray, skip) as reader:
+        with _opened(lines, names, positions, stray, layout.skip) as reader:
             for batch in reader:
                 if pending is not None and batch.num_rows:
                     _check_header(table.name, pending, batch, positions)
@@ -182,9 +183,9 @@ def blocks(
         raise long_cell(table.name)
     if stray.waiting:
         yield stray.block({name: pa.array([], pa.string()) for name in wanted}, 0)
-    if not table.typed and quoting == "line":
+    if not table.typed and layout.quoting == "line":
         rows = row_count + stray.met + (header is not None)
-        if text.lines > rows + _lines_above(decode(table.head, encoding), skip):
+        if text.lines > rows + _lines_above(decode(table.head, layout.encoding), layout.skip):
             raise unclosed(table.name)
 
 

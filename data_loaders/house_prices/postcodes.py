@@ -15,7 +15,7 @@ from data_loaders.columns.numbers import parse_numbers
 from data_loaders.columns.profiles import named_profile, positions_of
 from data_loaders.columns.specification import counted, sample_rows, settled
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import blocks, mask, text
+from data_loaders.files.blocks import RowLayout, blocks, mask, text
 from data_loaders.files.codings import marked_coding
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
@@ -270,13 +270,8 @@ def _read(table: Table, layout: _Layout, tally: Tally, store: _Found) -> None:
     store.code_point = store.code_point or layout.header is None
     degrees = layout.crs == "EPSG:4326"
     x_name, y_name = ("long", "lat") if degrees else ("east", "north")
-    for block in blocks(
-        table,
-        layout.width,
-        layout.columns,
-        header=layout.header,
-        encoding=marked_coding(table.head) or "utf-8",
-    ):
+    form = RowLayout(layout.width, layout.header, encoding=marked_coding(table.head) or "utf-8")
+    for block in blocks(table, layout.columns, form):
         tally.read(block.rows + block.malformed)
         tally.drop("wrong number of columns", block.malformed)
         columns = {field: text(column) for field, column in block.columns.items()}

@@ -19,7 +19,7 @@ from data_loaders.columns.profiles import field_names, named_profile, positions_
 from data_loaders.columns.specification import counted, sample_rows, settled
 from data_loaders.columns.times import parse_times
 from data_loaders.errors import DataError, closest
-from data_loaders.files.blocks import Block, blocks, mask, text
+from data_loaders.files.blocks import Block, RowLayout, blocks, mask, text
 from data_loaders.files.codings import marked_coding
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
@@ -220,7 +220,7 @@ def _read_part(part: Table, selection: SalesFilter, table: PostcodeTable, tally:
     layout, encoding = layout_of(part), marked_coding(part.head) or "utf-8"
     store.tables.append(part.name)
     read = {field: at for field, at in layout.columns.items() if field in _READ | selection.reads}
-    for block in blocks(part, layout.width, read, header=layout.header, encoding=encoding):
+    for block in blocks(part, read, RowLayout(layout.width, layout.header, encoding=encoding)):
         _take(block, selection, table, tally, store)
     return layout.words
 

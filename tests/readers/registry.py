@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from data_loaders import DataError
-from data_loaders.files.blocks import blocks, first_rows, sniff_delimiter
+from data_loaders.files.blocks import RowLayout, blocks, first_rows, sniff_delimiter
 from data_loaders.files.shapes import is_geopackage, shapes_of
 from data_loaders.files.sources import open_tables
 from dpgp_core.errors import HexcursionError
@@ -51,7 +51,7 @@ def _table(content: bytes) -> None:
         (header, *_) = first_rows(text, delimiter, 1) or [[]]
         if header:
             wanted = {f"c{at}": at for at in range(min(len(header), 5))}
-            for _ in blocks(table, len(header), wanted, header=header, delimiter=delimiter):
+            for _ in blocks(table, wanted, RowLayout(len(header), header, delimiter)):
                 pass
     load_sensors(content, value="v", unit="m", x="x", y="y")
 

@@ -160,7 +160,7 @@ def test_places_that_contradict_their_system_are_refused(
     system: str, x: list[float], y: list[float], said: str
 ) -> None:
     def check() -> None:
-        check_places("t.csv", system, "x", "y", np.array(x), np.array(y))
+        check_places("t.csv", system, ("x", "y"), (np.array(x), np.array(y)))
 
     assert (said in refused(check)) if said else check() is None
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data_loaders.files import codings
-from data_loaders.files.blocks import MAX_COLUMNS, blocks, sniff_delimiter, text
+from data_loaders.files.blocks import MAX_COLUMNS, RowLayout, blocks, sniff_delimiter, text
 from data_loaders.files.codings import Utf8Stream, decode
 from data_loaders.files.guarded import HEAD
 from data_loaders.files.sources import open_tables
@@ -22,7 +22,7 @@ def streamed(
     (table,) = open_tables(data)
     columns: dict[str, list[str]] = {name: [] for name in wanted}
     malformed = 0
-    for block in blocks(table, width, wanted, header=header):
+    for block in blocks(table, wanted, RowLayout(width, header)):
         malformed += block.malformed
         for name, column in block.columns.items():
             assert len(column) == block.rows
