@@ -11,7 +11,6 @@ import numpy as np
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
-from dpgp_core.noise import Entropy
 from dpgp_core.priors.lattice import Prior
 
 
@@ -33,30 +32,32 @@ class SumsReading:
         return np.sqrt(self.variance)
 
 
+@dataclass(frozen=True, eq=False)
+class FieldCovariance:
+    """The prior covariance of a field that noisy sums are read with, response units squared."""
+
+    variance: Floats  # (N,) of all cells
+    cross: Floats  # (N, k) of all cells with the occupied ones
+    index: Ints  # (k,) the occupied cells among all
+
+
 def read_sums(
-    features: Floats,
-    prior_variance: Floats,
-    cross: Floats,
-    index: Ints,
-    count: Floats,
-    scatter: Floats,
-    noise: Floats,
+    features: Floats, prior: FieldCovariance, count: Floats, scatter: Floats, noise: Floats
 ) -> SumsReading:
     """The reading of noisy sums, for any features: one p x p factorisation, shared by all releases.
 
     `features` (k, p) F: the contribution of a unit of response in each of k occupied cells.
-    `prior_variance` (N,) of all cells and `cross` (N, k) with the occupied ones, and `scatter`
-    (k,), the variance of cells' totals around `count * field`, are in response units squared;
-    `noise` (p,) are variances > 0.
+    `count` (k,) are their records, and `scatter` (k,) is the variance of cells' totals around
+    `count * field`, in response units squared; `noise` (p,) are variances > 0.
     """
     loads = features * count[:, None]
-    gain = cross @ loads
-    inner = loads.T @ gain[index] + (features.T * scatter) @ features + np.diag(noise)
+    gain = prior.cross @ loads
+    inner = loads.T @ gain[prior.index] + (features.T * scatter) @ features + np.diag(noise)
     factor = cholesky(0.5 * (inner + inner.T), "the covariance of the released sums", "use a larger ridge")
     half = solve_lower(factor, gain.T)
     explained = np.einsum("ij,ij->j", half, half)
     weights = solve_lower(factor, half, transposed=True).T
-    return SumsReading(np.ascontiguousarray(weights), np.maximum(prior_variance - explained, 0.0))
+    return SumsReading(np.ascontiguousarray(weights), np.maximum(prior.variance - explained, 0.0))
 
 
 MOST_CELLS = 6_000  # largest domain: its covariance is a dense matrix
@@ -109,36 +110,5 @@ def read_label_sums(
     """
     square = positive("scale", scale) ** 2
     count = places.count.astype(np.float64)
-    return read_sums(
-        rows,
-        square * places.variance,
-        square * places.cross,
-        places.index,
-        count,
-        square * positive("ridge", ridge) ** 2 * count,
-        variance,
-    )
-
-
-def drawn_paths(
-    places: PublicPlaces,
-    rows: Floats,
-    reading: SumsReading,
-    sums: Floats,
-    ridge: float,
-    scale: float,
-    variance: Floats,
-    paths: int,
-    entropy: Entropy,
-) -> Floats:
-    """(paths, N) draws of the field given the sums, by Matheron's rule: post-processing, so free.
-
-    A prior draw g with its own simulated sums T' gives `mean + g - gain T'`, which has the
-    reading's law.
-    """
-    prior, count = places.prior, places.count.astype(np.float64)
-    prior_draws = scale * prior.colour(entropy.normal((prior.white_size, paths)))
-    totals = count[:, None] * prior_draws[places.index]
-    totals += scale * ridge * np.sqrt(count)[:, None] * entropy.normal((count.size, paths))
-    simulated = rows.T @ totals + np.sqrt(variance)[:, None] * entropy.normal((variance.size, paths))
-    return np.ascontiguousarray((reading.gain @ (sums[:, None] - simulated) + prior_draws).T)
+    prior = FieldCovariance(square * places.variance, square * places.cross, places.index)
+    return read_sums(rows, prior, count, square * positive("ridge", ridge) ** 2 * count, variance)

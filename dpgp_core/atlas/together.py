@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,14 @@ FREEDOM = 4  # degrees of freedom of the prior of the correlation, beyond the nu
 ALIKE = (0.0, 0.5, 0.9)  # correlations of all columns that centre the prior; the released sums choose
 LEAST = 1e-6  # share of its variance that a column keeps at least, given the others
 FAINT = 0.02  # signal over noise below which a direction is left out: it says next to nothing
+
+
+class GivenOthers(NamedTuple):
+    """The law of a column's q, independent between D directions, given the sums of all other columns."""
+
+    mean: Floats  # (D,)
+    variance: Floats  # (D,)
+    turned: Floats  # (Q, D) the directions, in coefficients of the field
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +88,8 @@ class WhiteSums:
             found = made / np.outer(scale, scale)  # each column varies as it is believed to by itself
         return found
 
-    def given_others(self, column: int, correlation: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance (D,) of a column's q in each direction given the sums of all others."""
+    def given_others(self, column: int, correlation: Floats) -> GivenOthers:
+        """A column's q, (D,), in each direction given the sums of all others."""
         others = np.delete(np.arange(correlation.shape[0]), column)
         link = correlation[column, others]
         inner = self.covariance(correlation[np.ix_(others, others)])
@@ -88,7 +97,7 @@ class WhiteSums:
             ..., 0
         ]
         mean = self.size * np.einsum("dk,dk->d", pull, self.sums[:, others])
-        return mean, 1.0 - np.square(self.size) * (pull @ link)
+        return GivenOthers(mean, 1.0 - np.square(self.size) * (pull @ link), self.turned)
 
 
 def likeliest(white: WhiteSums) -> tuple[Floats, float]:
@@ -124,17 +133,16 @@ def together(
         return None
     return tuple(
         tuple(
-            _beside(plan, each, sums, *one.given_others(column, correlation), one.turned)
+            _beside(plan, each, sums, one.given_others(column, correlation))
             for each, one, (correlation, _) in zip(alone, white, chosen, strict=True)
         )
         for column, sums in enumerate(seen)
     )
 
 
-def _beside(
-    plan: Prepared, alone: RateReading, sums: Floats, mean: Floats, variance: Floats, turned: Floats
-) -> RateReading:
-    """One column's reading where its z, along `turned` (Q, D), has this mean and variance (D,)."""
+def _beside(plan: Prepared, alone: RateReading, sums: Floats, given: GivenOthers) -> RateReading:
+    """One column's reading with what the others' sums say of it; `sums` (p,) are its own."""
+    mean, variance, turned = given
     reader, rows = alone.reader, alone.reader.basis.rows
     shorter = 1.0 - np.sqrt(np.clip(variance, LEAST, 1.0))
     basis = FieldBasis(rows - ((rows @ turned) * shorter) @ turned.T, reader.basis.rest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -106,7 +107,8 @@ def read_sums(
         priors = [belief.reader.prior for belief in under]
         units = [prior.before.deviation / prior.deviation for prior in priors]
         hidden = [part * unit for part, unit in zip(hidden, units, strict=True)]
-    read = _with_map(read, under, readings, weight, hidden, output.maps)
+    mixture = [Believed(*each) for each in zip(under, readings, weight, hidden, strict=True)]
+    read = _with_map(read, mixture, output.maps)
     if reads == "map":
         return read
     return replace(read, model_check=_check(given, under, int(np.argmax(weight))))
@@ -139,26 +141,26 @@ def _records(given: GivenSums, under: tuple[RateReading, ...], weight: Floats) -
     return records
 
 
-def _with_map(
-    read: Released,
-    under: tuple[RateReading, ...],
-    readings: Sequence[Reading],
-    weight: Floats,
-    hidden: Sequence[float],
-    maps: int,
-) -> Released:
-    """Add the map without privacy of the same records, and a number of its joint draws.
+class Believed(NamedTuple):
+    """A release as it is read under one belief, and how much that belief weighs."""
 
-    `hidden` is the deviation of the part of the records' mean that clipping hides, under each belief, in
-    clipped response units.
-    """
+    belief: RateReading
+    reading: Reading
+    weight: float
+    # deviation of the part of the records' mean that clipping hides, clipped response units
+    hidden: float
+
+
+def _with_map(read: Released, mixture: Sequence[Believed], maps: int) -> Released:
+    """Add the map without privacy of the same records, and a number of its joint draws."""
     assert read.mean is not None
     seeded, of_maps, of_map = SimulationEntropy(0), [], np.zeros(read.mean.size)
-    own = any(belief.of_map is not None for belief in under)
-    means = [_map_mean(belief, reading) for belief, reading in zip(under, readings, strict=True)]
+    own = any(each.belief.of_map is not None for each in mixture)
+    means = [_map_mean(each.belief, each.reading) for each in mixture]
+    weight = np.array([each.weight for each in mixture])
     map_mean = np.asarray(weight @ np.array(means)) if own else read.mean
-    parts = zip(under, readings, means, weight, hidden, shares(weight, maps), strict=True)
-    for belief, reading, mean, share, unseen, number in parts:
+    for each, mean, number in zip(mixture, means, shares(weight, maps), strict=True):
+        belief, reading, share, unseen = each
         posterior = FieldPosterior(belief.reader, belief.seen)
         of_records = posterior.map_deviation(belief.counts, unseen)
         map_sd = reading.sd * of_records / posterior.deviation()

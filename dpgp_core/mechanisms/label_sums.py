@@ -18,7 +18,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.public_places import PublicPlaces, SumsReading, drawn_paths
+from dpgp_core.public_places import PublicPlaces, SumsReading
 from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.simulation import SEED, World
 
@@ -58,19 +58,25 @@ class PreparedSums:
     noisy: Any  # function that draws the sums (p,) from an entropy
 
     def draw(self, entropy: Entropy) -> Released:
-        design, sums = self.design, self.noisy(entropy)
-        paths = drawn_paths(
-            self.places,
-            self.rows,
-            self.reading,
-            sums,
-            design.ridge,
-            design.scale,
-            self.variance,
-            design.paths,
-            entropy,
-        )
+        sums = self.noisy(entropy)
+        paths = self._paths(sums, entropy)
         return Released(paths, self.reading.mean(sums), self.reading.deviation, (sums,))
+
+    def _paths(self, sums: Floats, entropy: Entropy) -> Floats:
+        """(paths, N) draws of the field given the sums (p,), by Matheron's rule: post-processing, so free.
+
+        A prior draw g with its own simulated sums T' gives `mean + g - gain T'`, which has the
+        reading's law.
+        """
+        design, places, variance = self.design, self.places, self.variance
+        prior, count = places.prior, places.count.astype(np.float64)
+        prior_draws = design.scale * prior.colour(entropy.normal((prior.white_size, design.paths)))
+        totals = count[:, None] * prior_draws[places.index]
+        scatter = design.scale * design.ridge * np.sqrt(count)
+        totals += scatter[:, None] * entropy.normal((count.size, design.paths))
+        noise = np.sqrt(variance)[:, None] * entropy.normal((variance.size, design.paths))
+        simulated = self.rows.T @ totals + noise
+        return np.ascontiguousarray((self.reading.gain @ (sums[:, None] - simulated) + prior_draws).T)
 
     def without_paths(self, entropy: Entropy, releases: int) -> list[Released]:
         """Simulated releases with probabilities and without paths."""

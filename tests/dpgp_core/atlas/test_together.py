@@ -109,9 +109,7 @@ def test_one_column_given_the_others_is_what_dense_algebra_says() -> None:
     rows, deviation = reader.basis.rows, reader.prior.deviation
     for column in range(3):
         part = slice(column * size, (column + 1) * size)
-        one = _beside(
-            ready.plan, alone[0], sums[column], *white.given_others(column, correlation), white.turned
-        )
+        one = _beside(ready.plan, alone[0], sums[column], white.given_others(column, correlation))
         found = one.reader.mean(one.seen) + one.shift
         expected = reader.prior.mean + deviation * rows @ mean[part]
         spread = np.einsum("ij,jk,ik->i", rows, covariance[part, part], rows) + reader.basis.rest
@@ -140,9 +138,7 @@ def test_the_map_of_own_records_is_what_dense_algebra_says() -> None:
         met = np.kron(correlation[column], (np.eye(len(left)) - left) @ link.T)
         met += np.kron(np.eye(3)[column], left @ link.T)
         expected = reader.prior.mean + deviation * rows @ (met @ np.linalg.solve(covariance, seen))
-        one = _beside(
-            ready.plan, alone[0], sums[column], *white.given_others(column, correlation), white.turned
-        )
+        one = _beside(ready.plan, alone[0], sums[column], white.given_others(column, correlation))
         assert one.of_map is not None
         assert np.abs(one.of_map - expected).max() < 0.03 * deviation  # faint directions are left out
         assert np.abs(expected - (one.reader.mean(one.seen) + one.shift)).max() > 0.1 * deviation
@@ -151,10 +147,10 @@ def test_the_map_of_own_records_is_what_dense_algebra_says() -> None:
 def test_with_no_correlation_nothing_changes() -> None:
     white, ready, released, alone = _white(alike(3, 0.5), 2)
     for column in range(3):
-        mean, variance = white.given_others(column, np.eye(3))
-        assert np.all(mean == 0.0)
-        assert np.all(variance == 1.0)
-        one = _beside(ready.plan, alone[0], released.sums[column], mean, variance, white.turned)
+        given = white.given_others(column, np.eye(3))
+        assert np.all(given.mean == 0.0)
+        assert np.all(given.variance == 1.0)
+        one = _beside(ready.plan, alone[0], released.sums[column], given)
         assert np.allclose(one.seen, released.sums[column])
         assert np.allclose(one.reader.mean(one.seen), alone[0].reader.mean(released.sums[column]))
         assert np.allclose(one.of_map, one.reader.mean(one.seen))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.priors.dense import squared_exponential
-from dpgp_core.public_places import read_sums
+from dpgp_core.public_places import FieldCovariance, read_sums
 from hexcursion_peers.labels.cloak import Cloak, make_cloak
 from hexcursion_peers.labels.features import (
     posterior_weights,
@@ -206,9 +206,7 @@ def test_whitened_sums_read_as_the_projected_means_do() -> None:
     rows = cloak.whitened(matrix)
     reading = read_sums(
         rows,
-        np.ones(5),
-        covariance,
-        np.arange(5),
+        FieldCovariance(np.ones(5), covariance, np.arange(5)),
         np.ones(5),
         np.full(5, NOISE),
         np.full(cloak.rank, (2.0 / mu) ** 2),
