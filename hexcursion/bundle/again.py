@@ -227,7 +227,7 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
         return
     judged = ("agreement", "right", "found")
     shown = None if made.shown_map is None else rounded_field(*made.shown_map)
-    again = {} if shown is None else map_block(bundle.published, shown, made.map_draws)
+    again = map_block(bundle.published, shown, made.map_draws) or {}
     if stated is None:
         if again:
             raise BundleError(LACKING.format(what="its agreement"))

@@ -31,7 +31,7 @@ from hexcursion.bundle.read import Bundle, bundle_from_contents, published_produ
 from hexcursion.bundle.statement.build import build_statement, facts, statement_text
 from hexcursion.bundle.statement.change import change_of
 from hexcursion.bundle.statement.designs import schema_bytes
-from hexcursion.bundle.statement.expected import told_block
+from hexcursion.bundle.statement.expected import map_block, told_block
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.sums import sums_bytes, sums_of
 from hexcursion.bundle.tables import (
@@ -150,9 +150,8 @@ def bundle_contents(
         shown = None if release.shown_map is None else rounded_field(*release.shown_map)
         products = published_products(statement, domain, values)
         change = change_of(release, statement["subject"])
-        told = told_block(
-            products, statement, values.field, shown, release.model_check, change, release.map_draws
-        )
+        of_map = map_block(products, shown, release.map_draws)
+        told = told_block(products, statement, of_map, release.model_check, change)
         statement = {**statement, "told": told}
         if added := layout.added_files(EXPORTS):
             statement["exports"] = added

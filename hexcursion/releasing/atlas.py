@@ -17,6 +17,7 @@ from hexcursion.ledger import Ledger
 from hexcursion.project.atlas import AtlasProject
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import AtlasRelease, ReceiptLine
+from hexcursion.releasing.once import Stamp
 from hexcursion.releasing.release_guard import LowAgreement, objections, stop_or_state
 from hexcursion.releasing.transaction import Plan, charge_of, now, priced, receipt_of, release_of
 from hexcursion.search.atlas import AtlasChoice
@@ -43,9 +44,9 @@ class AtlasPlan(Plan):
 
     def released(self, release_id: str, drawn: Any, seal: str, *, trial: bool = False) -> AtlasRelease:
         """All layers of one draw, each as a release of its column, and all of one moment."""
-        created = now()
+        stamp = Stamp(release_id, now(), seal)
         layers = tuple(
-            release_of(plan, release_id, created, layer, None, seal)
+            release_of(plan, stamp, layer, None)
             for plan, layer in zip(self.layers, drawn.layers, strict=True)
         )
         return AtlasRelease(
@@ -74,7 +75,7 @@ def plan_atlas(project: AtlasProject, choice: AtlasChoice, ledger: Ledger) -> At
     price = priced(first, choice.design, choice.facts)
     price = replace(price, privacy=replace(price.privacy, each_row=settings.equal_rows == "each"))
     title = settings.title or atlas_title([layer.value_name for layer in project.layers])
-    charge = charge_of(first, ledger, choice.design, price, choice.layers[0].tuning.kind, title)
+    charge = charge_of(first, ledger, price, choice.layers[0].tuning.kind, title)
     charge = replace(charge, facts={**charge.facts, "columns": ", ".join(names)})
     preview = ledger.preview(charge, first.delta)
     shared = (choice.facts, None, _prepared(project, choice), price.privacy, charge, preview)
@@ -82,7 +83,7 @@ def plan_atlas(project: AtlasProject, choice: AtlasChoice, ledger: Ledger) -> At
     for layer, layer_choice in zip(project.layers, choice.layers, strict=True):
         level = layer_choice.level(layer.settings.threshold)
         worth = stop_or_state(layer_choice.expected, layer_choice.yardsticks, True, level)
-        receipt = receipt_of(layer, layer_choice, price, preview, choice.facts, worth)
+        receipt = receipt_of(layer, layer_choice, price, preview, worth)
         layers.append(Plan(layer, layer_choice, *shared, receipt))
     receipt = whole_receipt(names, [layer.receipt for layer in layers])
     return AtlasPlan(

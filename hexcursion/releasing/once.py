@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Reading
@@ -93,24 +94,39 @@ def working_beside(target: Path, ledger: Ledger) -> Iterator[Workplace]:
                 work.remove()
 
 
+class Stamp(NamedTuple):
+    """The marks of one release: its id, its date and time, and its entry in the ledger."""
+
+    release_id: str
+    created: str
+    seal: str
+
+
+class Order(NamedTuple):
+    """A release that is asked for: its charge, the name of the request, its id, and its bundle's place."""
+
+    charge: Charge
+    request: str
+    release_id: str
+    target: Path
+
+
 def release_once(
     ledger: Ledger,
-    charge: Charge,
-    request: str,
-    release_id: str,
+    order: Order,
     draw: Callable[[Reservation], AnyRelease],
-    target: Path,
     work: Path,
     facts: PublicFacts | None = None,
 ) -> tuple[AnyRelease, BundlePaths]:
     """Charge, call `draw` once, stage, commit, and only then put the bundle in its place.
 
     `draw` makes the release that quotes the reservation's seal; `work` is a folder next to
-    `target`; `facts` are the plan's, whose work on the domain is used again. Raise
+    the bundle's place; `facts` are the plan's, whose work on the domain is used again. Raise
     `BudgetExceeded`, `NoBudget`, `RequestTaken` before any charge; `Unreleased` after it, when the
     charge remains and the bundle's place is empty.
     """
-    with charge_stands(ledger, charge, request) as reservation:
+    release_id, target = order.release_id, order.target
+    with charge_stands(ledger, order.charge, order.request) as reservation:
         reservation.begin_draw(target)
         release = draw(reservation)
         staged = stage_bundle(release, target, work, facts, rehearsed=True)

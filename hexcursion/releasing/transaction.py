@@ -37,6 +37,8 @@ from hexcursion.project.records import bin_records
 from hexcursion.promises import Protected
 from hexcursion.record import GROUPS, AnyRelease, PrivacyFacts, ReceiptLine, Release
 from hexcursion.releasing.once import (
+    Order,
+    Stamp,
     prepare_draw,
     read_release,
     release_once,
@@ -72,7 +74,7 @@ class Plan:
         """The release of the draw `drawn`; a `trial` as for `read_release`."""
         assert self.records is not None
         reading = read_release(self.choice.design, self.facts, self.records, drawn, trial=trial)
-        return release_of(self, release_id, now(), drawn, reading, seal)
+        return release_of(self, Stamp(release_id, now(), seal), drawn, reading)
 
     def again(self, ledger: Ledger) -> Plan:
         """The same plan against the present state of the ledger."""
@@ -124,9 +126,9 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     project.refuse_large_delta()
     facts = choice.facts(project)
     price = priced(project, design, facts)
-    charge = charge_of(project, ledger, design, price, choice.tuning.kind, _title(project))
+    charge = charge_of(project, ledger, price, choice.tuning.kind, _title(project))
     preview = ledger.preview(charge, project.delta)
-    receipt = receipt_of(project, choice, price, preview, facts, worth)
+    receipt = receipt_of(project, choice, price, preview, worth)
     prepared = prepare_draw(design, facts, records)
     return Plan(project, choice, facts, records, prepared, price.privacy, charge, preview, receipt)
 
@@ -135,6 +137,8 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
 class Price:
     """The proved cost of a design under public facts."""
 
+    design: Design
+    neighbours: Neighbours
     own: Cost  # of the release without a pilot
     privacy: PrivacyFacts
     at_edge: bool  # whether the best Renyi order is the first or last of the public grid
@@ -174,12 +178,11 @@ def priced(project: Project, design: Design, facts: PublicFacts) -> Price:
         owner_word=project.private.observations.owner_word if facts.owner else None,
         each_row=settings.unit == "point" and settings.data.equal_rows == "each",
     )
-    return Price(release_cost, privacy, bound.method == "renyi" and by_curve.at_edge)
+    at_edge = bound.method == "renyi" and by_curve.at_edge
+    return Price(design, facts.neighbours, release_cost, privacy, at_edge)
 
 
-def charge_of(
-    project: Project, ledger: Ledger, design: Design, price: Price, kind: TuningKind, title: str
-) -> Charge:
+def charge_of(project: Project, ledger: Ledger, price: Price, kind: TuningKind, title: str) -> Charge:
     """The one charge of a release, by the project's records; `kind` is the choice of its design."""
     settings, privacy = project.settings, price.privacy
     return Charge(
@@ -189,7 +192,7 @@ def charge_of(
         facts={
             "title": title,
             "file": Path(settings.data.path).name,  # the ledger is private to the curator
-            "mechanism": design.mechanism,
+            "mechanism": price.design.mechanism,
             "bound": privacy.bound,
             "epsilon": privacy.epsilon,
             "delta": project.delta,
@@ -208,7 +211,6 @@ def receipt_of(
     choice: Choice,
     price: Price,
     preview: Preview,
-    facts: PublicFacts,
     worth: tuple[ReceiptLine, ...],
 ) -> tuple[ReceiptLine, ...]:
     """All lines of a receipt; `worth` are those about a poor map."""
@@ -219,7 +221,7 @@ def receipt_of(
             project.settings.unit_word,
             preview.standing.unit,
             project.settings.relation,
-            "values" if facts.neighbours == "values-only" else "values and places",
+            "values" if price.neighbours == "values-only" else "values and places",
             values_of(choice.design),
             owner_block(privacy),
         )
@@ -255,9 +257,8 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
             return plan.released(release_id, draw_release(plan.prepared, SystemEntropy()), reservation.seal)
 
         request = ledger.request(plan.wish, session or random_name())
-        release, paths = release_once(
-            ledger, plan.charge, request, release_id, draw, target, work.folder, plan.facts
-        )
+        order = Order(plan.charge, request, release_id, target)
+        release, paths = release_once(ledger, order, draw, work.folder, plan.facts)
         notes.enter_context(told_that_it_stands(release_id, target))
     return Published(release, paths.directory, paths.zip)
 
@@ -274,9 +275,7 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def release_of(
-    plan: Plan, release_id: str, created: str, released: Released, reading: Reading | None, seal: str
-) -> Release:
+def release_of(plan: Plan, stamp: Stamp, released: Released, reading: Reading | None) -> Release:
     """The release of one drawn column, with all facts that its bundle states."""
     project, choice, settings = plan.project, plan.choice, plan.project.settings
     mean = None if choice.public_map is None else choice.public_map.mean
@@ -285,8 +284,8 @@ def release_of(
     field = shifted if read is None else read
     level = float(choice.response.forward(settings.threshold))
     release = Release(
-        release_id=release_id,
-        created=created,
+        release_id=stamp.release_id,
+        created=stamp.created,
         title=_title(project),
         cells=tuple(project.domain.cells),
         resolution=project.domain.resolution,
@@ -313,7 +312,7 @@ def release_of(
         receipt=plan.receipt,
         prior_mean=mean,
         covariates=_read_covariates(project, choice),
-        ledger_entry=seal,
+        ledger_entry=stamp.seal,
     )
     return _with_public_facts(release, project)
 

@@ -18,6 +18,7 @@ from hexcursion.bundle.page.drawn import STOPS, Released, drawing, told_of
 from hexcursion.bundle.page.facts import heading_of, place, three_facts, where
 from hexcursion.bundle.page.html import (
     MODES,
+    PageHead,
     fact_html,
     foot_html,
     json_text,
@@ -85,7 +86,7 @@ def atlas_map_html(atlas: AtlasBundle, near: Surroundings, picture: str) -> byte
 </footer>
 <script type="application/json" id="data">{json_text(data)}</script>
 <script>{script_text()}</script>"""
-    return whole_page(title, f"{title} {promise}", body, style_text(), script_text())
+    return whole_page(PageHead(title, f"{title} {promise}"), body, style_text(), script_text())
 
 
 def _covered(layers: Sequence[Bundle]) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from dpgp_core.atlas.design import AtlasDesign
 from dpgp_core.atlas.release import read_atlas_again
@@ -118,12 +118,11 @@ def atlas_from_contents(contents: Mapping[str, bytes], *, compared: bool = False
     domain = _domain(contents, statements[0])
     sums = atlas_sums_of(contents, statements, domain.size)
     own = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
-    signature = signature_of(contents)
+    common = _Common(contents, domain, own, signature_of(contents))
     layers = tuple(
-        _layer(contents, statement, domain, number, sums[number - 1], own, signature)
-        for number, statement in enumerate(statements, 1)
+        _layer(common, statement, number, sums[number - 1]) for number, statement in enumerate(statements, 1)
     )
-    atlas = AtlasBundle(whole, layers, signature=signature)
+    atlas = AtlasBundle(whole, layers, signature=common.signature)
     if not compared:
         _check_layers(contents, atlas)
     for bundle in layers:
@@ -156,16 +155,18 @@ def _paths(contents: Mapping[str, bytes], statement: Mapping[str, Any], number: 
     )
 
 
-def _layer(
-    contents: Mapping[str, bytes],
-    statement: Mapping[str, Any],
-    domain: Domain,
-    number: int,
-    sums: StoredSums,
-    own: tuple[OwnLayer, ...],
-    signature: Signature | None,
-) -> Bundle:
+class _Common(NamedTuple):
+    """The parts of an atlas that all its layers share."""
+
+    contents: Mapping[str, bytes]
+    domain: Domain
+    own: tuple[OwnLayer, ...]  # the curator's public layers
+    signature: Signature | None
+
+
+def _layer(common: _Common, statement: Mapping[str, Any], number: int, sums: StoredSums) -> Bundle:
     """One layer as a bundle of its column."""
+    contents, domain, own, signature = common
     stored = _paths(contents, statement, number)
     if stored.cells != tuple(domain.cells) or stored.values.paths.shape[0] != statement["paths"]["count"]:
         raise BundleError(f"The layers of this atlas disagree about cells or paths: layer {number} differs.")

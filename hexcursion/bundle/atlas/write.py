@@ -25,7 +25,7 @@ from hexcursion.bundle.page.papers import map_png, picture_html
 from hexcursion.bundle.read import Bundle, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts, statement_text
 from hexcursion.bundle.statement.change import change_of
-from hexcursion.bundle.statement.expected import told_block
+from hexcursion.bundle.statement.expected import map_block, told_block
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import MAX_VALUES, paths_bytes, rounded_field, rounded_values
 from hexcursion.bundle.untrusted import BundleError
@@ -103,9 +103,8 @@ def _layer(
     shown = None if release.shown_map is None else rounded_field(*release.shown_map)
     products = published_products(statement, domain, values)
     change = change_of(release, statement["subject"])
-    told = told_block(
-        products, statement, values.field, shown, release.model_check, change, release.map_draws
-    )
+    of_map = map_block(products, shown, release.map_draws)
+    told = told_block(products, statement, of_map, release.model_check, change)
     statement = {**statement, "told": told}
     picture = picture_html(statement, domain, products, layers)
     png = map_png(statement, domain, products, layers)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpgp_core.numbers import upper
 from hexcursion import promises, words
@@ -82,9 +82,8 @@ def map_html(
 <script>{script_text()}</script>"""
     leads = " ".join(f"{fact.about}: {fact.lead}." for fact in facts[:2])
     card = card_of(question, f"{said} {leads}", address)
-    return whole_page(
-        f"{question} {added}".strip(), f"{question} {said}", body, style_text(), script_text(), card
-    )
+    head = PageHead(f"{question} {added}".strip(), f"{question} {said}", card)
+    return whole_page(head, body, style_text(), script_text())
 
 
 MODES = """<fieldset id="modes"><legend>Show</legend>\
@@ -140,10 +139,18 @@ def _board(label: str, still: str) -> str:
 </div>"""
 
 
-def whole_page(title: str, about: str, body: str, style: str, script: str, card: str = "") -> bytes:
+class PageHead(NamedTuple):
+    """What a page says of itself."""
+
+    title: str  # text
+    about: str  # text
+    card: str = ""  # lines of HTML, for messages that show a link to the page
+
+
+def whole_page(head: PageHead, body: str, style: str, script: str) -> bytes:
     """A page around a body (HTML): its policy lets this style and this script run, and nothing be
-    loaded. `title`, `about`: of the page, as text; `card`: lines of its head, as HTML, for messages
-    that show a link to it."""
+    loaded."""
+    title, about, card = head
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -111,23 +111,16 @@ def _records_words(expected: Mapping[str, Any]) -> str:
 def told_block(
     products: Products,
     statement: Mapping[str, Any],
-    field: tuple[Floats, Floats] | None,
-    shown_map: tuple[Floats, Floats] | None,
+    of_map: Mapping[str, Any] | None = None,
     check: ModelCheck | None = None,
     change: Mapping[str, Any] | None = None,
-    draws: Floats | None = None,
 ) -> dict[str, Any] | None:
     """What the release says about its own map; None where its mechanism gives no probabilities.
     `statement`: the rest of the statement, for its number of records and whether it starts from a
-    public map; `field`, `shown_map`: (N,) mean and deviation of the field, and of the map without
-    privacy, given the release, in response units; `check`: how the released sums compare with their
-    model; `change`: a `change_block`; `draws`: (J, N) joint draws of that map, where readers can
-    make them again."""
-    if products.probability is None or field is None:
+    public map; `of_map`: a `map_block`; `check`: how the released sums compare with their model;
+    `change`: a `change_block`."""
+    if products.probability is None:
         return None
-    of_map = None
-    if shown_map is not None:
-        of_map = map_block(products, shown_map, draws)
     told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability, statement)}
     if check is not None:
         told["model"] = {"chance": round(check.chance, 4), "about": check.about}
@@ -136,10 +129,15 @@ def told_block(
     return {**told, "in_words": told_words(told)}
 
 
-def map_block(products: Products, shown_map: tuple[Floats, Floats], draws: Floats | None) -> dict[str, Any]:
+def map_block(
+    products: Products, shown_map: tuple[Floats, Floats] | None, draws: Floats | None = None
+) -> dict[str, Any] | None:
     """Statements on the map of the same records without privacy, over the judged hexagons, and
-    the range of its agreement with a chance of 80 %: by joint `draws` (J, N), and never
-    without a stated agreement."""
+    the range of its agreement with a chance of 80 %, never without a stated agreement; None without
+    a map. `shown_map`: its (N,) mean and deviation given the release, in response units; `draws`:
+    (J, N) joint draws of it, where readers can make them again."""
+    if shown_map is None:
+        return None
     told = _of_map(products, exceedance_probability(*shown_map, products.level, products.direction))
     if draws is None or told["agreement"] is None:
         return told

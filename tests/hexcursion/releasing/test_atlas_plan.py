@@ -17,6 +17,7 @@ from hexcursion.project.atlas import AtlasProject
 from hexcursion.record import Expected, ReceiptLine
 from hexcursion.releasing import atlas as atlas_module
 from hexcursion.releasing.atlas import AtlasPlan, atlas_title, plan_atlas, whole_receipt
+from hexcursion.releasing.once import Stamp
 from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.search import judging
 from hexcursion.search.atlas import AtlasChoice, choose_atlas
@@ -97,11 +98,9 @@ def test_an_atlas_is_planned_anew_under_the_same_name(given: tuple[Any, ...]) ->
 class OfOne:
     """What the release of one column is given."""
 
-    release_id: str
-    created: str
+    stamp: Stamp
     layer: str
     reading: None
-    seal: str
 
 
 def test_a_released_atlas_has_a_layer_for_each_that_was_drawn_and_its_derived_maps(
@@ -113,7 +112,7 @@ def test_a_released_atlas_has_a_layer_for_each_that_was_drawn_and_its_derived_ma
     monkeypatch.setattr(atlas_module, "now", lambda: "now")
     drawn = SimpleNamespace(layers=("a", "b", "c"))
     made: Any = plan.released("id", drawn, "seal")
-    assert made[0] == tuple(OfOne("id", "now", layer, None, "seal") for layer in "abc")
+    assert made[0] == tuple(OfOne(Stamp("id", "now", "seal"), layer, None) for layer in "abc")
     assert made[1:] == (COLUMNS, plan.title, given[0].settings.derived)
     assert len(given[0].settings.derived) == 2
     assert replace(plan, atlas=None).released("id", drawn, "seal")[3] == ()  # type: ignore[index]

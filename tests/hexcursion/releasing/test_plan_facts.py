@@ -26,6 +26,7 @@ from hexcursion.ledger.places import home
 from hexcursion.project.model import Project
 from hexcursion.record import Release
 from hexcursion.releasing import once
+from hexcursion.releasing.once import Order
 from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.tuning import Choice, Tuned
 
@@ -149,8 +150,8 @@ def test_a_session_asks_for_the_same_plan_by_one_name_and_whoever_names_none_by_
 ) -> None:
     names: list[str] = []
 
-    def named(ledger: object, charge: object, request: str, *_: object) -> None:
-        names.append(request)
+    def named(ledger: object, order: Order, *_: object) -> None:
+        names.append(order.request)
         raise WorkflowError("named")
 
     monkeypatch.setattr(release_module, "release_once", named)

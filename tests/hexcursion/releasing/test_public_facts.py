@@ -14,7 +14,7 @@ from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from hexcursion.bundle.statement.receipt import BudgetLine
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
-from hexcursion.releasing.once import read_release, try_draw
+from hexcursion.releasing.once import Stamp, read_release, try_draw
 from hexcursion.releasing.transaction import plan_release, priced, release_of
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import Tuned
@@ -30,7 +30,7 @@ def test_a_release_holds_the_facts_of_its_project(hamlet: Project, hamlet_tuned:
     )
     project = replace(hamlet, settings=settings, attribution=("By A.",), generated=True)
     drawn = try_draw(plan.prepared)
-    made = release_of(replace(plan, project=project), "an id", NOON, drawn, None, "17:a:b")
+    made = release_of(replace(plan, project=project), Stamp("an id", NOON, "17:a:b"), drawn, None)
     assert (made.relation, made.attribution, made.generated) == ("add-or-remove", ("By A.",), True)
     assert (made.release_id, made.created) == ("an id", NOON)
     assert (made.ledger_entry, made.draws) == ("17:a:b", None)
@@ -39,13 +39,15 @@ def test_a_release_holds_the_facts_of_its_project(hamlet: Project, hamlet_tuned:
     assert (made.simulation, made.notes, made.trip) == (False, (), None)
     assert not made.cut_by_map
     shows = replace(drawn, map_mean=drawn.paths[0] + 0.5, map_sd=np.full(hamlet.domain.size, 0.25))
-    mapped = release_of(plan, "an id", NOON, shows, None, "")
+    mapped = release_of(plan, Stamp("an id", NOON, ""), shows, None)
     assert mapped.cut_by_map
     assert mapped.shown_map is not None
     assert np.array_equal(mapped.shown_map[0], mapped.paths[0] + 0.5)
     known = replace(hamlet, settings=hamlet.settings.with_changes(places_public=True))
-    assert release_of(replace(plan, project=known), "an id", NOON, drawn, None, "").protects == "values"
-    assert release_of(plan, "an id", NOON, drawn, None, "").protects == "values and places"
+    assert (
+        release_of(replace(plan, project=known), Stamp("an id", NOON, ""), drawn, None).protects == "values"
+    )
+    assert release_of(plan, Stamp("an id", NOON, ""), drawn, None).protects == "values and places"
 
 
 def test_the_privacy_facts_of_a_plan_are_those_that_were_proved(hamlet: Project, hamlet_tuned: Tuned) -> None:
@@ -85,7 +87,7 @@ def test_a_value_is_called_as_the_settings_say_or_else_as_its_column(
         (unnamed, "no2", "No2 above 30 ug/m3"),
     ):
         plan = plan_release(project, hamlet_tuned.choice, open_ledger())
-        made = release_of(plan, "an id", NOON, try_draw(plan.prepared), None, "")
+        made = release_of(plan, Stamp("an id", NOON, ""), try_draw(plan.prepared), None)
         assert (made.value_name, made.title, plan.charge.facts["title"]) == (name, title, title)
     titled = replace(hamlet, settings=hamlet.settings.with_changes(title="A title"))
     assert plan_release(titled, hamlet_tuned.choice, open_ledger()).charge.facts["title"] == "A title"

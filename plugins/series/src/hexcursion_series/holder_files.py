@@ -25,7 +25,7 @@ from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.signature import Signers
 from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import plain_design
-from hexcursion.bundle.statement.expected import shown_words, told_block
+from hexcursion.bundle.statement.expected import map_block, shown_words, told_block
 from hexcursion.bundle.statement.guarantee import stated_cost, together_guess
 from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import neutral_cell
@@ -114,11 +114,9 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
         "told": told_block(
             holders.products,
             asked_statement(holders),
-            (reading.mean, reading.sd),  # type: ignore[arg-type]
-            reading.shown_map,
+            map_block(holders.products, reading.shown_map, reading.map_draws),
             reading.model_check,
             change,
-            reading.map_draws,
         ),
         "promise": {
             "delta": promise.delta,
@@ -224,7 +222,8 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
 </footer>
 <script type="application/json" id="data">{html.json_text(_drawing(holders))}</script>
 <script>{html.script_text()}</script>"""
-    return html.whole_page(question, f"{question} {answer}", body, html.style_text(), html.script_text())
+    head = html.PageHead(question, f"{question} {answer}")
+    return html.whole_page(head, body, html.style_text(), html.script_text())
 
 
 def asked_statement(holders: Holders) -> dict[str, Any]:

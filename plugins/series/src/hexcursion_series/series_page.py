@@ -100,7 +100,7 @@ given all releases.</p>
 </footer>
 <script type="application/json" id="data">{html.json_text(_drawing(series))}</script>
 <script>{script}</script>"""
-    return html.whole_page(question, f"{question} {steps[0].sentence}", body, style, script)
+    return html.whole_page(html.PageHead(question, f"{question} {steps[0].sentence}"), body, style, script)
 
 
 def _multiples(series: Series) -> str:

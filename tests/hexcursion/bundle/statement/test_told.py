@@ -29,6 +29,7 @@ from hexcursion.bundle.statement.expected import (
     check_told,
     contradiction,
     how_right,
+    map_block,
     shown_words,
     told_block,
     told_words,
@@ -60,7 +61,7 @@ def test_what_probabilities_say_of_a_shown_set() -> None:
 
 
 def test_the_field_and_the_map_without_privacy_have_numbers_of_their_own() -> None:
-    told = told_block(shown(), STATEMENT, FIELD, (FIELD[0], np.full(4, 0.25)))
+    told = told_block(shown(), STATEMENT, map_block(shown(), (FIELD[0], np.full(4, 0.25))))
     assert told is not None
     assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
     assert told["map"] == {"agreement": 0.977506, "right": 0.988625, "found": 0.988625}
@@ -96,7 +97,7 @@ def test_few_records_promise_nothing_without_a_public_map_and_less_with_one(
     """The logit of .977 times .65 is that of .920."""
     statement = {"prior_mean_used": public, "guarantee": {"n": n}}
     assert shown_words(shown(), statement) == said
-    told = told_block(shown(), statement, FIELD, None)
+    told = told_block(shown(), statement)
     assert told is not None
     assert told["judged"]["cells"] == 4
     assert (told["judged"]["orange"] is None) == (n == 149)
@@ -132,18 +133,18 @@ def test_of_too_few_records_no_other_figure_is_said() -> None:
 
 
 def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() -> None:
-    told = told_block(shown(), STATEMENT, FIELD, None)
+    told = told_block(shown(), STATEMENT)
     assert told is not None
     assert told["map"] is None
     assert "without privacy" not in told["in_words"]
     bare = products_at(MapValues(FIELD[0][None]), 0.0, "above", cutoff=0.5)
-    assert told_block(bare, STATEMENT, None, None) is None
+    assert told_block(bare, STATEMENT) is None
 
 
 def test_a_told_range_holds_the_told_agreement_and_needs_sums() -> None:
     """All draws agree, so the map is the set: a range of 1 alone, widened to the .98 that is told."""
     shown_map = (FIELD[0], np.full(4, 0.25))
-    told = told_block(shown(), STATEMENT, FIELD, shown_map, draws=np.zeros((3, 4)))
+    told = told_block(shown(), STATEMENT, map_block(shown(), shown_map, np.zeros((3, 4))))
     assert told is not None
     assert told["map"] == {
         "agreement": 0.977506, "right": 0.988625, "found": 0.988625, "low": 0.977506, "high": 1.0,
@@ -156,14 +157,14 @@ def test_a_told_range_holds_the_told_agreement_and_needs_sums() -> None:
         check_told({**STATEMENT, "told": {**told, "map": {**told["map"], "low": 0.98}}}, shown(), sums=True)
     with pytest.raises(BundleError, match="cannot be its own"):
         check_told({**STATEMENT, "told": {**told, "map": {**told["map"], "high": 0.97}}}, shown(), sums=True)
-    assert agreement_told(told_block(shown(), STATEMENT, FIELD, shown_map)) == ""
+    assert agreement_told(told_block(shown(), STATEMENT, map_block(shown(), shown_map))) == ""
     assert agreement_told(None) == ""
 
 
 @pytest.mark.parametrize("name", ["agreement", "right"])
 @pytest.mark.parametrize("between", [{}, {"low": 0.0, "high": 1.0}])
 def test_an_agreement_that_nobody_states_is_refused_of_a_set(name: str, between: dict[str, float]) -> None:
-    told = told_block(shown(), STATEMENT, FIELD, (FIELD[0], np.full(4, 0.25)))
+    told = told_block(shown(), STATEMENT, map_block(shown(), (FIELD[0], np.full(4, 0.25))))
     assert told is not None
     forged = {**told, "map": {**told["map"], **between, name: None}}
     with pytest.raises(BundleError, match="cannot be its own" if between else "does not follow from the"):
@@ -172,7 +173,7 @@ def test_an_agreement_that_nobody_states_is_refused_of_a_set(name: str, between:
 
 @pytest.mark.parametrize(("name", "by"), [("right", 0.01), ("agreement", 0.01), ("found", -0.01)])
 def test_a_reader_refuses_what_does_not_follow_from_the_release(name: str, by: float) -> None:
-    told = told_block(shown(), STATEMENT, FIELD, None)
+    told = told_block(shown(), STATEMENT)
     assert told is not None
     check_told({**STATEMENT, "told": told}, shown())
     forged = {**told, "field": {**told["field"], name: told["field"][name] + by}}
@@ -262,7 +263,7 @@ def test_a_change_is_said_on_average_over_the_records(
 @pytest.mark.parametrize(("chance", "doubted"), [(0.0501, False), (0.05, True), (0.004, True)])
 def test_a_map_unlike_its_model_is_said_to_be_so(chance: float, doubted: bool) -> None:
     about = "it is rougher than the model expects"
-    told = told_block(shown(), STATEMENT, FIELD, None, ModelCheck(chance, about))
+    told = told_block(shown(), STATEMENT, None, ModelCheck(chance, about))
     assert told is not None
     assert told["model"] == {"chance": chance, "about": about}
     check_told({**STATEMENT, "told": told}, shown())
@@ -366,7 +367,7 @@ def test_hexagons_outside_the_judged_ones_are_counted_apart() -> None:
         "with few records or none are left out."
     )
     assert "records" not in counted(with_records(np.full(4, 9.0))), "where there is none, nothing is said"
-    told = told_block(products, STATEMENT, FIELD, None)
+    told = told_block(products, STATEMENT)
     assert told is not None
     assert told["field"] == {"agreement": 0.528424, "right": 0.691462, "found": 0.691462}
     assert told["judged"] == {
@@ -392,7 +393,7 @@ def test_bundles_of_earlier_versions_keep_their_rules() -> None:
     )
     assert products.classes.tolist() == [3, 1, 1, 3]
     assert products.in_set.tolist() == [True, True, True, False]
-    told = told_block(products, STATEMENT, FIELD, None)
+    told = told_block(products, STATEMENT)
     assert told is not None
     assert "judged" not in told
     assert told["recorded"] == {

@@ -238,9 +238,8 @@ def test_the_shelf_shows_only_what_was_committed(plan: Plan, ledger: Ledger, tmp
     assert [bundle.name for bundle in stored_bundles()] == [shown]
     reservation = ledger.reserve(plan.charge)
     blank = Released(np.zeros((1, plan.project.domain.size)))
-    left = release_module.release_of(
-        plan, "fedcba9876543210", "2026-06-18T12:00:00Z", blank, None, reservation.seal
-    )
+    stamp = release_module.Stamp("fedcba9876543210", "2026-06-18T12:00:00Z", reservation.seal)
+    left = release_module.release_of(plan, stamp, blank, None)
     write_bundle(left, releases / "fedcba9876543210")
     assert [bundle.name for bundle in stored_bundles()] == [shown]
     with pytest.raises(WorkflowError, match="no release of this address"):

@@ -20,7 +20,7 @@ from hexcursion.ledger import Ledger, LedgerError, Reservation
 from hexcursion.ledger.errors import Unreleased
 from hexcursion.record import Release
 from hexcursion.releasing import once as transaction
-from hexcursion.releasing.once import release_once, working_beside
+from hexcursion.releasing.once import Order, release_once, working_beside
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.ledger.places import Place, charge_for
 from tests.hexcursion.ledger.storage.test_ledger_crash import killed, start
@@ -49,7 +49,7 @@ class Shelf:
             return replace(SAMPLE, release_id=name, ledger_entry=reservation.seal)
 
         with working_beside(target, ledger) as work:
-            release_once(ledger, charge_for(self.dataset, MU), "", name, draw, target, work.folder)
+            release_once(ledger, Order(charge_for(self.dataset, MU), "", name, target), draw, work.folder)
 
     def start_again(self) -> Ledger:
         """What a start does, and what must hold after it, whenever the program was killed."""
