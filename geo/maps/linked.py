@@ -132,10 +132,12 @@ def linked_scene(
     cells = as_integers(domain.cells)
     columns: dict[str, NDArray[Any]] = {"cell": cells}
     paintings = [pane.worded for pane in panes]
-    pane_data = [
-        _pane(pane, painting, number, domain, columns, theme)
-        for number, (pane, painting) in enumerate(zip(panes, paintings, strict=True))
-    ]
+    pane_data = []
+    for number, (pane, painting) in enumerate(zip(panes, paintings, strict=True)):
+        data = _pane(pane, number, theme)
+        if painting is not None:
+            data |= _cells(painting, number, domain, columns, theme)
+        pane_data.append(data)
     far, tables = zoomed_out(domain, paintings)
     for data, distant in zip(pane_data, far, strict=True):
         if distant:
@@ -238,31 +240,30 @@ def _around_colours(theme: Theme) -> dict[str, Any]:
     return {role: rgb(role, theme) for role in _AROUND}
 
 
-def _pane(
-    pane: Pane,
-    painting: Painting | None,
-    number: int,
-    domain: Domain,
-    columns: dict[str, NDArray[Any]],
-    theme: Theme,
-) -> dict[str, Any]:
-    data: dict[str, Any] = {
+def _pane(pane: Pane, number: int, theme: Theme) -> dict[str, Any]:
+    """A pane without its cells."""
+    return {
         "id": f"pane{number}",
         "title": pane.title,
         "private": pane.private,
         "points": _points(pane.points, theme),
         "lines": [_line(line, theme) for line in pane.lines],
     }
-    if painting is None:
-        return data
+
+
+def _cells(
+    painting: Painting, number: int, domain: Domain, columns: dict[str, NDArray[Any]], theme: Theme
+) -> dict[str, Any]:
+    """What a painting adds to its pane; its classes and notes, one for each cell, go into `columns`."""
     if painting.classes.size != domain.size:
         raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
     codes, notes = pd.factorize(np.asarray(painting.notes, dtype=object))
     columns[f"class{number}"] = painting.classes.astype(np.uint8)
     columns[f"note{number}"] = codes.astype(np.uint32)
-    data["notes"] = notes.tolist()
-    data["classes"] = [{"colour": rgb(entry.role, theme)} for entry in painting.entries]
-    return data
+    return {
+        "notes": notes.tolist(),
+        "classes": [{"colour": rgb(entry.role, theme)} for entry in painting.entries],
+    }
 
 
 def _beneath(basemap: Basemap, address: str, theme: Theme) -> dict[str, Any]:

@@ -187,10 +187,18 @@ def by_model(project: Project, model: FieldModel, table: Table) -> Bools:
     return excursion(fit(prior, records, model.ridge).mean, level, project.settings.direction)
 
 
-def careful(
-    project: Project, model: FieldModel, records: Records, table: Table, truth: Bools, judged: Bools
-) -> float:
-    """Agreement with (N,) `truth`, over `judged` hexagons, of the better of two ways to fill the
-    blanks of a table."""
-    maps = filled(table, records), by_model(project, model, table)
-    return max(iou(inside & judged, truth & judged) for inside in maps)
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The map to be reached, and the hexagons over which a map is judged by it."""
+
+    truth: Bools  # (N,)
+    judged: Bools  # (N,)
+
+    def agreement(self, inside: Bools) -> float:
+        """Intersection over union of a set, (N,), with the truth over the judged hexagons."""
+        return iou(inside & self.judged, self.truth & self.judged)
+
+
+def careful(project: Project, model: FieldModel, records: Records, table: Table, target: Target) -> float:
+    """Agreement with the target of the better of two ways to fill the blanks of a table."""
+    return max(map(target.agreement, (filled(table, records), by_model(project, model, table))))

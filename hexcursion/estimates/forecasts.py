@@ -26,7 +26,7 @@ from hexcursion.estimates.model import (
     search_estimate,
     study_estimate,
 )
-from hexcursion.project.area import region_of
+from hexcursion.project.area import NamedArea
 from hexcursion.project.model import Project
 from hexcursion.project.record_store import is_kept
 from hexcursion.project.simulated import QUICK_WORLDS, WORLDS, simulated_worlds
@@ -306,4 +306,4 @@ def propose_resolution(settings: ReleaseSettings, records: int | None) -> Propos
 
     Raise `WorkflowError`, `DataError` or `GeoError` for an area that cannot be read.
     """
-    return propose(region_of(settings).shape, records)
+    return propose(NamedArea.of(settings).outline().shape, records)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,36 +46,46 @@ def document_of(path: str | Path) -> str | dict[str, Any]:
     return shapes_of(path) if is_geopackage(path) else str(path)
 
 
+@dataclass(frozen=True)
+class NamedArea:
+    """A public area as settings name it: a box, or a file and its features."""
+
+    region: str | None = None  # the file
+    bbox: Box | None = None
+    features: tuple[str, ...] = ()
+    column: str | None = None  # that names the features
+    crosses: bool | None = None  # whether the box crosses the date line
+    land_only: bool = True
+
+    @classmethod
+    def of(cls, settings: ReleaseSettings) -> NamedArea:
+        """The area of settings."""
+        return cls(
+            settings.region,
+            settings.bbox,
+            settings.features,
+            settings.feature_column,
+            settings.crosses_date_line,
+            settings.land_only,
+        )
+
+    def outline(self) -> Region:
+        """The area before it is filled with hexagons; raise `GeoError` or `DataError`."""
+        if self.bbox is None:
+            return region_from_geojson(source_of(str(self.region), self.features, self.column))
+        filled = region_from_bbox(*self.bbox, crosses_date_line=self.crosses)
+        return without_sea(filled) if self.land_only else filled
+
+    def filled(self, resolution: int, progress: Progress = silent) -> Domain:
+        """The area filled with hexagons; raise `GeoError` or `DataError`."""
+        if self.bbox is not None:
+            return fill_box(self.bbox, resolution, self.crosses, self.land_only, progress)
+        return fill_region(str(self.region), resolution, self.features, self.column, progress)
+
+
 def build_domain(settings: ReleaseSettings, progress: Progress = silent) -> Domain:
     """Fill the settings' region with hexagons."""
-    if settings.bbox is not None:
-        return fill_box(
-            settings.bbox, settings.resolution, settings.crosses_date_line, settings.land_only, progress
-        )
-    return fill_region(
-        str(settings.region), settings.resolution, settings.features, settings.feature_column, progress
-    )
-
-
-def region_of(settings: ReleaseSettings) -> Region:
-    """Return the public area of settings, before it is filled with hexagons."""
-    fields = settings.region, settings.bbox, settings.features, settings.feature_column
-    return region_named(*fields, settings.crosses_date_line, settings.land_only)
-
-
-def region_named(
-    region: str | None,
-    box: Box | None,
-    features: tuple[str, ...] = (),
-    column: str | None = None,
-    crosses_date_line: bool | None = None,
-    land_only: bool = True,
-) -> Region:
-    """Return the area of a box or a file in WGS 84 degrees; raise `GeoError` or `DataError`."""
-    if box is None:
-        return region_from_geojson(source_of(str(region), features, column))
-    filled = region_from_bbox(*box, crosses_date_line=crosses_date_line)
-    return without_sea(filled) if land_only else filled
+    return NamedArea.of(settings).filled(settings.resolution, progress)
 
 
 def share_inside(shape: MultiPolygon, lon: NDArray[np.float64], lat: NDArray[np.float64]) -> float:

@@ -20,7 +20,7 @@ from geo.maps.painting import Entry, Painting
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.guarantee import stated_cost
 from hexcursion.comparing import attacks
-from hexcursion.comparing.practice import Bools, Records, Rule, Table, careful
+from hexcursion.comparing.practice import Bools, Records, Rule, Table, Target, careful
 from hexcursion.comparing.run import Comparison, Row
 from hexcursion.door.pipeline import compare_settings
 from hexcursion.errors import Report
@@ -121,7 +121,7 @@ def load_and_compare(
     report: Report, settings: ReleaseSettings, names: tuple[str, ...], epsilons: tuple[float, ...]
 ) -> tuple[Project, Comparison]:
     """Picklable, for another process; nothing is drawn from private records."""
-    return compare_settings(settings, names, epsilons, report, *executor_of(settings))
+    return compare_settings(settings, names, epsilons, report, executor_of(settings))
 
 
 compare_job = in_background(load_and_compare)
@@ -196,13 +196,14 @@ def lines_of(
 ) -> list[Line]:
     """A row for each rule, and one for the release."""
     made, judged = [], viewer.bundle.published.judged
+    target = Target(truth, judged)
     for name, rule in rules.items():
         table, changed = tables[name], attacks.changes(records, rule)
         row = Line(
             name,
             float(table.shown.mean()),
-            iou(table.inside & judged, truth & judged),
-            careful(found.project, found.tuned.result.model, records, table, truth, judged),
+            target.agreement(table.inside),
+            careful(found.project, found.tuned.result.model, records, table, target),
             attacks.two_editions(records, rule),
             changed,
             attacks.told_apart(changed),

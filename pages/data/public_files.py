@@ -12,6 +12,7 @@ import streamlit as st
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, PublicFile, fetch, price_paid_file
 from hexcursion.errors import Cancelled, Report, WorkflowError
 from hexcursion.releasing.allowed_paths import public_folder
+from hexcursion.search.executors import Run
 from pages.data.sources import show_paths
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.previews import as_workflow_errors
@@ -55,7 +56,8 @@ def download_job(year: int, reference_year: int | None = None, *, refresh: bool 
         whole, before, paths = max(sum(missing), 1.0), 0.0, []
         for file, left in zip(files, missing, strict=True):
             share = left or 1.0
-            paths.append(_followed(file, folder, refresh, report, before / whole, share, whole))
+            tell = Run(report).part(before / whole, share / whole).report
+            paths.append(_followed(file, folder, refresh, tell, share))
             before += left
         return Fetched(str(paths[0]), str(paths[1]) if reference_year is not None else None, str(paths[-1]))
 
@@ -95,10 +97,8 @@ def _missing(path: Path, file: PublicFile, refresh: bool) -> float:
 
 
 @as_workflow_errors()
-def _followed(
-    file: PublicFile, folder: Path, refresh: bool, report: Report, start: float, share: float, whole: float
-) -> Path:
-    """Fetch in another thread, so that a cancel never waits for a silent host."""
+def _followed(file: PublicFile, folder: Path, refresh: bool, report: Report, size: float) -> Path:
+    """Fetch in another thread, so that a cancel never waits for a silent host; `size` is what is missing."""
     seen: list[tuple[int, int | None]] = []
     ended: list[Path | BaseException] = []
     stop = threading.Event()
@@ -121,8 +121,8 @@ def _followed(
     try:
         while thread.is_alive():
             done, total = seen[0] if seen else (0, None)
-            part = (done - (first[0] if first else done)) / share
-            report(start + min(part, 1.0) * share / whole, _words(file, done, total))
+            part = (done - (first[0] if first else done)) / size
+            report(min(part, 1.0), _words(file, done, total))
             thread.join(GLANCE)
     finally:
         stop.set()

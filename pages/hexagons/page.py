@@ -11,9 +11,10 @@ from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import COARSEST, FINEST
+from hexcursion.project.area import NamedArea
 from hexcursion.settings.privacy_settings import MOST_RECORDS
 from pages.hexagons import layers
-from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, offer_exchange, stop_stray, take_outline
+from pages.hexagons.ways import DRAW, asked_area, asked_way, offer_exchange, stop_stray, take_outline
 from pages.shared import maps, panels
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
@@ -40,7 +41,7 @@ def asked_resolution() -> int:
     return resolution
 
 
-def propose_first(asked: Asked | None, about: int | None) -> None:
+def propose_first(asked: NamedArea | None, about: int | None) -> None:
     """Let the slider begin at the resolution that suits the area, before any hexagon is made."""
     untouched = work.choices.get("resolution") is None and "resolution" not in st.query_params
     if asked is None or not untouched:
@@ -49,29 +50,20 @@ def propose_first(asked: Asked | None, about: int | None) -> None:
     try:
         if asked.region is not None:
             access.reach_of(work.folder).check(asked.region)
-        named = asked.region, asked.bbox, asked.features, asked.column, asked.crosses, asked.land_only
-        found = proposal_of(shape_of(*named), about, public)
+        found = proposal_of(shape_of(asked), about, public)
     except WorkflowError:  # said where the area is filled
         return
     if found is not None:
         st.session_state["resolution"] = found.resolution
 
 
-def fill(asked: Asked, resolution: int) -> None:
+def fill(asked: NamedArea, resolution: int) -> None:
     """Make the hexagons asked for, or say why not and keep those of before."""
     try:
         with st.spinner("Filling the area with hexagons"):
             if asked.region is not None:
                 access.reach_of(work.folder).check(asked.region)
-            domain = domain_of(
-                asked.region,
-                asked.bbox,
-                resolution,
-                asked.crosses,
-                asked.features,
-                asked.column,
-                asked.land_only,
-            )
+            domain = domain_of(asked, resolution)
     except WorkflowError as error:
         kept = " The hexagons shown are those of before." if work.domain is not None else ""
         st.error(f"{plain(error)}{kept}", icon=":material/error:")
@@ -152,7 +144,7 @@ with left:
     resolution = asked_resolution()
     st.caption("The area is public geography, never taken from the data.")
     choices = work.choices
-    known = Asked(
+    known = NamedArea(
         choices.get("region"),
         choices.get("bbox"),
         choices.get("features", ()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -16,6 +16,7 @@ from geo.context.named_areas import LEAST_KM, MOST_KM, MOST_NAMES, SOURCE, area_
 from geo.context.surroundings import Place, find_places, folder
 from hexcursion.bundle.page.facts import coordinates
 from hexcursion.errors import WorkflowError
+from hexcursion.project.area import NamedArea
 from hexcursion.project.example import EXAMPLE_REGION, of_example
 from pages.data.sources import refill
 from pages.shared import maps
@@ -46,18 +47,6 @@ WAYS: dict[Way, str] = {
 DRAWN = "drawn-area.geojson"
 CHOSEN = "chosen areas.geojson"
 MOST_CORNERS = 500  # of an outline that is drawn by hand
-
-
-@dataclass(frozen=True)
-class Asked:
-    """An area as the settings name it."""
-
-    region: str | None = None
-    bbox: Box | None = None
-    features: tuple[str, ...] = ()
-    column: str | None = None
-    crosses: bool | None = None
-    land_only: bool = True
 
 
 def known_way(work: Workspace) -> Way | None:
@@ -93,10 +82,10 @@ def asked_way(work: Workspace) -> Way:
     )
 
 
-def asked_area(way: Way, work: Workspace) -> Asked | None:
+def asked_area(way: Way, work: Workspace) -> NamedArea | None:
     """The area as settings name it, or None until one is named."""
     if way == FROM_EXAMPLE:
-        return Asked(str(Path(work.choices["data"].path).with_name(EXAMPLE_REGION)))
+        return NamedArea(str(Path(work.choices["data"].path).with_name(EXAMPLE_REGION)))
     if way == NAMED:
         return _named(work)
     if way == UPLOAD:
@@ -150,14 +139,14 @@ def outline_file(sent: Any) -> bytes:
     return json.dumps(polygon).encode()
 
 
-def _of_file(path: str | None, work: Workspace) -> Asked | None:
+def _of_file(path: str | None, work: Workspace) -> NamedArea | None:
     if not path:
         return None
     features, column = parts_of(path, work)
-    return Asked(path, features=features, column=column)
+    return NamedArea(path, features=features, column=column)
 
 
-def _named(work: Workspace) -> Asked | None:
+def _named(work: Workspace) -> NamedArea | None:
     names = st.multiselect(
         "Areas",
         area_names(),
@@ -172,7 +161,7 @@ def _named(work: Workspace) -> Asked | None:
         return None
     st.caption("They are drawn over the map too, and a release says for each how much of it is shown.")
     path = work.uploads["named"] = str(work.folder.keep(CHOSEN, _outlines(tuple(names))))
-    return Asked(path)
+    return NamedArea(path)
 
 
 @lru_cache(maxsize=8)
@@ -181,7 +170,7 @@ def _outlines(names: tuple[str, ...]) -> bytes:
     return json.dumps(areas_named(names)).encode()
 
 
-def _around_place(work: Workspace) -> Asked | None:
+def _around_place(work: Workspace) -> NamedArea | None:
     name = st.text_input("Place", placeholder="such as Leiden", **work.keyed("place_name")).strip()
     if not name:
         return None
@@ -198,7 +187,7 @@ def _around_place(work: Workspace) -> Asked | None:
     except DomainError as error:
         st.error(plain(error), icon=":material/error:")
         return None
-    return Asked(bbox=box, crosses=True if box[0] > box[2] else None, land_only=_asked_land(work))
+    return NamedArea(bbox=box, crosses=True if box[0] > box[2] else None, land_only=_asked_land(work))
 
 
 def place_words(place: Place) -> str:
@@ -207,7 +196,7 @@ def place_words(place: Place) -> str:
     return plain(f"{place.name}, {where}, about {place.population:,} people")
 
 
-def _drawn(work: Workspace) -> Asked | None:
+def _drawn(work: Workspace) -> NamedArea | None:
     if work.domain is None:
         st.caption(":material/info: First show the map of a place or of a box, then draw on it.")
         return None
@@ -216,10 +205,10 @@ def _drawn(work: Workspace) -> Asked | None:
         "forgets it. The private rows are hidden meanwhile."
     )
     path = work.uploads.get("drawn")
-    return Asked(path) if path else None
+    return NamedArea(path) if path else None
 
 
-def _of_box(work: Workspace) -> Asked | None:
+def _of_box(work: Workspace) -> NamedArea | None:
     box = work.choices.get("bbox")
     st.caption("Of a place that anybody may know. Greater London, for example: -0.52, 51.28, 0.34, 51.70.")
     columns = st.columns(2)
@@ -240,7 +229,7 @@ def _of_box(work: Workspace) -> Asked | None:
     if west is None or south is None or east is None or north is None:
         return None
     named = (west, south, east, north)
-    return Asked(bbox=named, crosses=_asked_crossing(named, work), land_only=_asked_land(work))
+    return NamedArea(bbox=named, crosses=_asked_crossing(named, work), land_only=_asked_land(work))
 
 
 def _asked_land(work: Workspace) -> bool:

@@ -23,7 +23,7 @@ from pages.release.releasing import Bools, baseline_at, curators_baseline
 from pages.shared import atlas_view, maps, released_view
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.released_view import paint
+from pages.shared.released_view import Shown, paint
 from pages.shared.session.found import Explored, Found
 from pages.shared.session.workspace import Workspace
 from pages.shared.shipped import is_shipped, viewer_of
@@ -53,13 +53,14 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     if found.atlas is not None:
         _atlas(work, found.atlas[0], work.explored)
         return
-    product, threshold, rounds, products = released_view.controls(viewer, "result")
+    shown = released_view.controls(viewer, "result")
+    product, threshold, rounds, products = shown
     # where the release is judged: both maps then show the same land
     private = baseline_at(found.project, baseline, threshold) & products.judged
     way = _way()
     painting = paint(viewer, products, product, threshold, rounds)
     if way in LINKED:
-        _both(viewer, private, products, painting, threshold, LINKED[way])
+        _both(viewer, private, shown, painting, LINKED[way])
     elif way == DIFFERENCE:
         _difference(viewer, private, products)
     elif way == LINES:
@@ -191,9 +192,9 @@ def reopened(release_id: str) -> None:
         icon=":material/history:",
     )
     viewer = atlas_view.ask_layer(viewer, "reopened")
-    product, threshold, rounds, products = released_view.controls(viewer, "reopened", shareable=True)
-    released_view.released_map(viewer, product, threshold, rounds, products, "released")
-    released_view.sentences(viewer, products)
+    shown = released_view.controls(viewer, "reopened", shareable=True)
+    released_view.released_map(viewer, shown, "released")
+    released_view.sentences(viewer, shown.products)
 
 
 def _way() -> str:
@@ -236,11 +237,10 @@ def _agreement(products: Products, private: Bools) -> None:
         )
 
 
-def _both(
-    viewer: Viewer, private: Bools, products: Products, painting: Painting, threshold: float, mode: Mode
-) -> None:
+def _both(viewer: Viewer, private: Bools, shown: Shown, painting: Painting, mode: Mode) -> None:
     """The release and the baseline under one camera, with a legend each."""
-    words = f"{side_words(viewer.direction)} {quantity(threshold, viewer.unit)}"
+    products = shown.products
+    words = f"{side_words(viewer.direction)} {quantity(shown.threshold, viewer.unit)}"
     baseline = paint_set(
         private, inside=words, outside=f"not {words}", title="Without privacy", empty=products.empty
     )

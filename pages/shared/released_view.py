@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -137,9 +137,16 @@ def _draw(lines: Iterable[Line]) -> None:
             right.markdown(plain(text))
 
 
-def controls(
-    viewer: Viewer, key: str, *, shareable: bool = False
-) -> tuple[ShownProduct, float, int, Products]:
+class Shown(NamedTuple):
+    """What a person asked to see of a release."""
+
+    product: ShownProduct
+    threshold: float  # in the data's unit
+    rounds: int  # of smoothing
+    products: Products  # at this threshold and smoothing
+
+
+def controls(viewer: Viewer, key: str, *, shareable: bool = False) -> Shown:
     """Ask for product, threshold in the data's unit and smoothing rounds; return them and what they give.
 
     `shareable` keeps them in the address, for views of published things only: a threshold chosen beside the
@@ -176,12 +183,10 @@ def controls(
         **kept,
     )
     products = viewer.at(threshold=float(threshold), smoothing=int(rounds))
-    return product, float(threshold), int(rounds), products
+    return Shown(product, float(threshold), int(rounds), products)
 
 
-def released_map(
-    viewer: Viewer, product: ShownProduct, threshold: float, rounds: int, products: Products, key: str
-) -> None:
+def released_map(viewer: Viewer, shown: Shown, key: str) -> None:
     """The map of the chosen product, with its legend and its words, over streets where the reader asks."""
     basemap = st.toggle(
         "Streets beneath the map",
@@ -189,7 +194,7 @@ def released_map(
         "which area you look at, and nothing else. Without it nobody is asked.",
         key=f"{key}_streets",
     )
-    painting = paint(viewer, products, product, threshold, rounds)
+    painting = paint(viewer, shown.products, shown.product, shown.threshold, shown.rounds)
     entries = legend(painting, maps.theme())
     maps.show(
         viewer.domain,

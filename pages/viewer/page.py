@@ -54,9 +54,9 @@ else:
         if is_shipped(statement["release"]["id"]):
             offer_todays_rule()
     shown = left.container()
-    product, threshold, rounds, products = released_view.controls(viewer, "viewer", shareable=True)
+    asked = released_view.controls(viewer, "viewer", shareable=True)
     with shown:
-        released_view.released_map(viewer, product, threshold, rounds, products, "viewer_map")
+        released_view.released_map(viewer, asked, "viewer_map")
     added, damaged = of_each(lambda reading: reading)
     if access.may_curate():
         for refusal in damaged:
@@ -72,15 +72,15 @@ else:
         ]
     )
     with words:
-        released_view.sentences(viewer, products)
+        released_view.sentences(viewer, asked.products)
         reading.largest(viewer)
         own_areas(viewer, areas)
-        ask_areas(viewer, threshold, "viewer")
+        ask_areas(viewer, asked.threshold, "viewer")
         ask_density(viewer)
         if viewer.atlas is not None:
             with st.expander("All maps of this release, side by side", icon=":material/grid_view:"):
                 atlas_view.side_by_side(viewer, "viewer_all")
-        others_beside(viewer, product, threshold, rounds)
+        others_beside(viewer, asked.product, asked.threshold, asked.rounds)
     for tab, each in zip(together, added, strict=True):
         with tab:
             try:

@@ -17,7 +17,7 @@ from dpgp_core.excursion import iou
 from dpgp_core.linalg import Bools
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.comparing.attacks import told_apart
-from hexcursion.comparing.practice import Records, Table, careful
+from hexcursion.comparing.practice import Records, Table, Target, careful
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import curators_map
 from hexcursion.project.example import county_settings
@@ -88,7 +88,7 @@ def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
     for name, rule in rules_of(project.domain.cells).items():
         table = rule.apply(records)
         exact, changed = 100.0 * two_editions(records, rule), changes(records, rule)
-        filled = careful(project, model, records, table, truth, domain)
+        filled = careful(project, model, records, table, Target(truth, domain))
         shown, share = 100.0 * table.shown.mean(), 100.0 * table.shown[records.cell].mean()
         rows.append(
             f"  {name:24} {shown:7.0f}  {share:9.0f}  {iou(table.inside & domain, truth & domain):9.2f}  "

@@ -37,10 +37,10 @@ from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import products_block, statement_text
 from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import design_from, schema_bytes
-from hexcursion.bundle.statement.expected import told_block
+from hexcursion.bundle.statement.expected import map_block, told_block
 from hexcursion.bundle.tables import rounded_field
 from hexcursion.comparing.attacks import changes, one_more, two_editions
-from hexcursion.comparing.practice import Records, Rule, careful, minimum, smoothed
+from hexcursion.comparing.practice import Records, Rule, Target, careful, minimum, smoothed
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.ledger import open_ledger
 from hexcursion.project.baseline import curators_map, free_map
@@ -117,10 +117,9 @@ def pages_anew(place: Path) -> None:
     if check is not None and check.change is not None:
         change = change_block(check.change, bundle.response, bundle.statement["subject"])
     bundle = replace(bundle, statement={**bundle.statement, "products": products})
-    of_map = bundle.shown if map_field is None or by_map else rounded_field(*map_field)
-    block = told_block(
-        bundle.published, bundle.statement, bundle.field, of_map, check, change, read.map_draws
-    )
+    shown = bundle.shown if map_field is None or by_map else rounded_field(*map_field)
+    of_map = map_block(bundle.published, shown, read.map_draws)
+    block = told_block(bundle.published, bundle.statement, of_map, check, change)
     # the same numbers, and the consequences of its sums in today's words
     bundle = replace(bundle, statement={**bundle.statement, "told": block})
     statement = bundle.statement
@@ -185,9 +184,9 @@ def main() -> None:
             "public": round(iou(public_map & judged, truth & judged), 4),
             "released": round(iou(bundle.published.in_set, truth & judged), 4),
             "table": round(iou(table.inside & judged, truth & judged), 4),
-            "filled": round(careful(project, model, records, table, truth, judged), 4),
+            "filled": round(careful(project, model, records, table, Target(truth, judged)), 4),
             "smoothed": round(
-                careful(project, model, records, smoothed(records, SMOOTHED), truth, judged), 4
+                careful(project, model, records, smoothed(records, SMOOTHED), Target(truth, judged)), 4
             ),
         },
         "later": later(draws),

@@ -7,6 +7,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.ledger import open_ledger
+from hexcursion.project.area import NamedArea
 from pages.shared.session.previews import domain_of
 from pages.shared.steps import DATA, PRIVACY
 from tests.pages.conftest import OpenApp, press
@@ -47,7 +48,7 @@ def without_reference(open_app: OpenApp) -> AppTest:
         bbox=BOX, region=None, resolution=6, threshold=30.0, centre=30.0, clip=12.0, epsilon=3.0, quick=True,
         priors=("car",), mechanisms=("posterior-sampling",),
     )  # fmt: skip
-    work.asked_domain, work.domain = (None, BOX, 6), domain_of(None, BOX, 6)
+    work.asked_domain, work.domain = (None, BOX, 6), domain_of(NamedArea(None, BOX), 6)
     app.switch_page(PRIVACY.path).run()
     assert not app.exception
     return app

@@ -18,6 +18,7 @@ from hexcursion.bundle.published.bundle_store import find_bundle, offers, open_b
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.ledger import open_ledger
 from hexcursion.ledger.errors import NoLedger
+from hexcursion.project.area import NamedArea
 from hexcursion.settings.atlas import AtlasSettings, any_from_toml, any_settings, any_to_toml
 from pages.privacy import atlas_panel
 from pages.shared.session.previews import domain_of
@@ -174,7 +175,7 @@ def test_a_column_may_hold_answers_and_matter_more(open_app: OpenApp) -> None:
     assert kept["columns"]["o3"]["weight"] == 2.0
     assert kept["columns"]["o3"]["values"] == "yes-no"
     app.switch_page(PRIVACY.path)
-    work.asked_domain, work.domain = (None, BOX, 7), domain_of(None, BOX, 7)
+    work.asked_domain, work.domain = (None, BOX, 7), domain_of(NamedArea(None, BOX), 7)
     app.run()
     assert not app.exception
     assert "o3: above 40 % of yes" in texts(app)
@@ -192,7 +193,7 @@ def planned(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     assert "are still to be said" not in texts(app)
     work = work_of(app)
     work.choose(bbox=BOX, region=None, resolution=7, epsilon=3.0, quick=True, accept_dropped=True)
-    work.asked_domain, work.domain = (None, BOX, 7), domain_of(None, BOX, 7)
+    work.asked_domain, work.domain = (None, BOX, 7), domain_of(NamedArea(None, BOX), 7)
     app.switch_page(PRIVACY.path).run()
     assert not app.exception
     assert "pm: above 12 ug/m3" in texts(app)

@@ -40,11 +40,9 @@ from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import COARSEST, FINEST, Proposal, propose
 from hexcursion.project import model
 from hexcursion.project.area import (
+    NamedArea,
     document_of,
-    fill_box,
-    fill_region,
     load_layers,
-    region_named,
     share_inside,
 )
 from hexcursion.project.atlas import joined, refuse_idle, refuse_numbering
@@ -178,30 +176,23 @@ class Stray:
 
 
 @as_workflow_errors()
-def domain_of(
-    region: str | None,
-    bbox: Box | None,
-    resolution: int,
-    crosses_date_line: bool | None = None,
-    features: tuple[str, ...] = (),
-    column: str | None = None,
-    land_only: bool = True,
-) -> Domain:
-    """Return the cells of a GeoJSON file or a box; `WorkflowError` for an empty area."""
-    if bbox is not None:
-        return fill_box(bbox, resolution, crosses_date_line, land_only)
-    return fill_region(str(region), resolution, features, column)
+def domain_of(area: NamedArea, resolution: int) -> Domain:
+    """Return the cells of an area; `WorkflowError` for an empty one."""
+    return area.filled(resolution)
 
 
 def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
     """The cells of an area that is named by choices: file, features and date line with it."""
-    return domain_of(
-        *asked,
-        choices.get("crosses_date_line"),
+    region, bbox, resolution = asked
+    area = NamedArea(
+        region,
+        bbox,
         choices.get("features", ()),
         choices.get("feature_column"),
+        choices.get("crosses_date_line"),
         choices.get("land_only", True),
     )
+    return domain_of(area, resolution)
 
 
 @as_workflow_errors()
@@ -267,10 +258,9 @@ def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
 
 
 @as_workflow_errors()
-def shape_of(*named: Any) -> Any:
-    """Return the outline of an area, WGS 84 degrees, named as `region_named` takes it; `WorkflowError` if it
-    cannot be read."""
-    return region_named(*named).shape
+def shape_of(area: NamedArea) -> Any:
+    """Return the outline of an area, WGS 84 degrees; `WorkflowError` if it cannot be read."""
+    return area.outline().shape
 
 
 def proposal_of(shape: Any, records: int | None, reference: Preview | None = None) -> Proposal | None:

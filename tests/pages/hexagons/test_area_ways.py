@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from geo import DomainError, domain_from_bbox, region_from_geojson
 from geo.context.surroundings import Place
+from hexcursion.project import area
 from pages.hexagons import layers, ways
 from pages.hexagons.ways import outline_file, place_words, take_outline
-from pages.shared.session import previews
 from pages.shared.session.previews import Preview, proposal_of
 from pages.shared.steps import DATA, HEXAGONS
 from tests.hexcursion.bundle.exports.test_areas import square
@@ -183,13 +183,13 @@ def test_the_resolution_is_proposed_before_any_hexagon_is_made(
 ) -> None:
     """A country at resolution 8 would be 400,000 hexagons, which take their time to be refused."""
     filled: list[int] = []
-    own = previews.fill_box
+    own = area.fill_box
 
     def fill_box(box: Any, resolution: int, *rest: Any) -> Any:
         filled.append(resolution)
         return own(box, resolution, *rest)
 
-    monkeypatch.setattr(previews, "fill_box", fill_box)
+    monkeypatch.setattr(area, "fill_box", fill_box)
     app = uploaded_sensors(open_app)
     app.switch_page(HEXAGONS.path).run()
     app.radio[0].set_value("box").run()

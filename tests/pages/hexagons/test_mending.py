@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.project import model
+from hexcursion.project.area import NamedArea
 from hexcursion.project.example import EXAMPLE_DISTRICTS
 from hexcursion.settings import ReleaseSettings
 from hexcursion.settings.data_settings import SourceSettings
@@ -30,7 +31,7 @@ def at_hexagons(open_app: OpenApp, box: tuple[float, float, float, float], *, sw
     work.choose(data=SourceSettings(path, value="no2", x=x, y=y, crs="EPSG:4326"), value_unit="ug/m3")
     work.choose(bbox=box, region=None, resolution=6)
     work.private = look_at(work.choices["data"], "ug/m3")
-    work.asked_domain, work.domain = (None, box, 6), domain_of(None, box, 6)
+    work.asked_domain, work.domain = (None, box, 6), domain_of(NamedArea(None, box), 6)
     app.switch_page(HEXAGONS.path).run()
     assert not app.exception
     return app

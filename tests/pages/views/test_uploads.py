@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from hexcursion.bundle.published.bundle_store import find_bundle, open_bundle, stored_bundles
 from hexcursion.errors import WorkflowError
+from hexcursion.project.area import NamedArea
 from hexcursion.project.example import example_settings
 from hexcursion.settings.data_settings import SourceSettings
 from pages.shared.session.previews import (
@@ -92,16 +93,16 @@ def test_uploads_of_one_name_do_not_replace_each_other_and_go_with_their_folder(
 
 
 def test_a_region_and_a_box_become_domains_or_a_sentence(example) -> None:
-    domain = domain_of(example.region, None, 6)
+    domain = domain_of(NamedArea(example.region, None), 6)
     facts = facts_of(domain, look_at(example.data, example.value_unit))
     assert facts.area.endswith("km²")
     assert facts.inside == "about 98 %"
     assert facts.basis.startswith("Of a sample of 1,")
-    assert domain_of(None, (2.0, 54.7, 2.3, 54.8), 6).size > 1
+    assert domain_of(NamedArea(None, (2.0, 54.7, 2.3, 54.8)), 6).size > 1
     with pytest.raises(WorkflowError):
-        domain_of("no-such-file.geojson", None, 6)
+        domain_of(NamedArea("no-such-file.geojson", None), 6)
     with pytest.raises(WorkflowError):
-        domain_of(None, (2.0, 95.0, 2.3, 96.0), 6)
+        domain_of(NamedArea(None, (2.0, 95.0, 2.3, 96.0)), 6)
 
 
 def test_a_file_that_somebody_put_on_the_shelf_has_its_title(
