@@ -40,6 +40,7 @@ from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger.cli import add_ledger_commands
 from hexcursion.lint.command import add_lint_command
 from hexcursion.new_place import made_whole, new_place, write_files
+from hexcursion.search.executors import Workers
 from hexcursion.settings import field
 from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.version import NAME, VERSION
@@ -122,7 +123,7 @@ def run_compare(options: argparse.Namespace) -> int:
         raise WorkflowError(f"A comparison finds every design by a search that is free: leave {flags} out.")
     settings = with_resolution(settings_from_options(options), options)
     names = tuple(settings.mechanisms) if options.mechanisms else ()
-    _, found = compare_settings(settings, names, epsilons, progress, settings.executor)
+    _, found = compare_settings(settings, names, epsilons, progress, Workers(settings.executor))
     end_progress()
     for line in lines(found):
         print(line)

@@ -19,9 +19,9 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.numbers import lower
 from dpgp_core.releasing import draw_release
 from dpgp_core.simulation import World
-from hexcursion.errors import Report, WorkflowError
+from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
-from hexcursion.search.executors import Executor, SerialExecutor
+from hexcursion.search.executors import ALONE, Run
 from hexcursion.search.limit import LossWorlds, why_no_limit
 from hexcursion.search.optimise import search
 from hexcursion.search.score import unconstrained_design
@@ -198,29 +198,28 @@ def compare_mechanisms(
     project: Project,
     names: Sequence[str],
     epsilons: Sequence[float] = EPSILONS,
-    report: Report | None = None,
-    executor: Executor | None = None,
+    run: Run = ALONE,
 ) -> Comparison:
     """Search every mechanism alone at every epsilon, on the same reference data and the same
     baseline.
 
     Each mechanism gets the same thorough search of its grid. Nothing is drawn from private records
-    and nothing is charged. `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for
+    and nothing is charged. Raise `WorkflowError` for
     impossible epsilons, or where the search cannot run.
     """
     if not epsilons or not all(epsilon > 0 for epsilon in epsilons):
         raise WorkflowError("Compare at one or more epsilons above 0.")
-    tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
-    tell(0.0, "Fitting the map to be reached")
-    task = search_task(project, executor=where, every_scale=True)
-    free = task.unconstrained or unconstrained_design(task, where, lambda share, text: None)
+    run.report(0.0, "Fitting the map to be reached")
+    scoring = Run(executor=run.executor)
+    task = search_task(project, scoring, every_scale=True)
+    free = task.unconstrained or unconstrained_design(task, scoring)
     task = replace(task, unconstrained=free)
     pairs = [(name, epsilon) for name in names for epsilon in sorted(set(epsilons))]
     fields = None if why_no_limit(project) else LossWorlds.of(project, free, RELEASES)
     rows = []
     for number, (name, epsilon) in enumerate(pairs):
-        tell((number + 1) / (len(pairs) + 1), f"{mechanism_named(name).title} at epsilon {epsilon:g}")
-        rows.append(_row(task, name, epsilon, where, fields))
+        run.report((number + 1) / (len(pairs) + 1), f"{mechanism_named(name).title} at epsilon {epsilon:g}")
+        rows.append(_row(task, name, epsilon, scoring, fields))
     rows.sort(key=lambda row: row.protects != "values and places")
     settings = project.settings
     return Comparison(
@@ -228,12 +227,12 @@ def compare_mechanisms(
     )
 
 
-def _row(task: SearchTask, name: str, epsilon: float, where: Executor, fields: LossWorlds | None) -> Row:
+def _row(task: SearchTask, name: str, epsilon: float, scoring: Run, fields: LossWorlds | None) -> Row:
     budget = replace(task.budget, epsilon=epsilon)
     alone = replace(task, mechanisms=(name,), budget=budget, frontier=(epsilon,))
     protects, start = mechanism_named(name).protection.hides(task.facts), time.perf_counter()
     try:
-        result = search(alone, None, where)
+        result = search(alone, scoring)
     except WorkflowError as error:
         return Row(name, protects, epsilon, None, float("nan"), str(error), time.perf_counter() - start)
     world = alone.scene_of(result.chosen.response).world

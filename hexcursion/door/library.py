@@ -27,6 +27,7 @@ from hexcursion.new_place import new_place
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import AtlasRelease
 from hexcursion.releasing.once import told_that_it_stands
+from hexcursion.search.executors import Workers
 from hexcursion.settings import ReleaseSettings, field
 from hexcursion.settings.atlas import AtlasSettings, Settings, any_settings
 from hexcursion.settings.field import fields_of
@@ -244,9 +245,8 @@ def compare(
         budgets = tuple(field("epsilon").check(epsilon) for epsilon in several)
         if not budgets:
             raise WorkflowError("Give at least one epsilon to compare at with `epsilons`.")
-        return compare_settings(
-            release_settings, names, budgets, progress, release_settings.executor, tables=tables
-        )[1]
+        workers = Workers(release_settings.executor)
+        return compare_settings(release_settings, names, budgets, progress, workers, tables=tables)[1]
 
 
 def _given(value: str | Columns | None, settings: Keywords) -> dict[str, Any]:

@@ -28,14 +28,13 @@ from hexcursion.releasing.transaction import Plan, Published, named_budget, plan
 from hexcursion.search.atlas import AtlasChoice, choose_atlas, foretold_words
 from hexcursion.search.bench import smallest_epsilon
 from hexcursion.search.choice import Choice, given_choice, stated
-from hexcursion.search.executors import make_executor
+from hexcursion.search.executors import HERE, Run, Workers, make_executor, silent
 from hexcursion.search.pilot import run_pilot
 from hexcursion.search.results import settle_on
 from hexcursion.search.shared import SharedDesign, read_shared_design, shared_choice, with_shared_scale
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
 from hexcursion.settings.atlas import AtlasSettings, Settings
-from hexcursion.settings.names import ExecutorName
 
 
 class Listener:
@@ -144,7 +143,7 @@ def plan_settings(
     tuned = None
     if searching:
         frontier = () if wanted is None else FRONTIER_EPSILONS  # the solver starts from a frontier
-        tuned = search_design(project, listener.progress, settings.executor, beside=frontier)
+        tuned = search_design(project, listener.progress, Workers(settings.executor), beside=frontier)
         listener.searched(tuned)
     choice = _chosen(project, shared, tuned)
     if wanted is not None:
@@ -213,20 +212,19 @@ def plan_columns(
 def search_design(
     project: Project,
     report: Report | None = None,
-    executor: ExecutorName = "serial",
-    processes: int | None = None,
+    workers: Workers = HERE,
     *,
     beside: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
 ) -> Tuned:
     """Search for the best design on the project's reference data.
 
-    `executor` scores the designs, in `processes` processes (None: one per core). The other
+    `workers` score the designs. The other
     arguments and the errors are those of `tune`; also raise `WorkflowError` if the executor cannot
     be reached.
     """
-    with closing(make_executor(executor, processes, project.settings.dask)) as where:
-        return tune(project, report, where, beside=beside, walked=walked)
+    with closing(make_executor(*workers, project.settings.dask)) as executor:
+        return tune(project, Run(report or silent, executor), beside=beside, walked=walked)
 
 
 def compare_settings(
@@ -234,24 +232,21 @@ def compare_settings(
     names: Sequence[str],
     epsilons: Sequence[float],
     report: Report | None = None,
-    executor: ExecutorName = "serial",
-    processes: int | None = None,
+    workers: Workers = HERE,
     *,
     tables: Mapping[str, HeldTable] | None = None,
 ) -> tuple[Project, Comparison]:
     """Load, and compare mechanisms at equal epsilon; nothing is drawn from private records.
 
     `names` are the mechanisms, () for all that can serve; `epsilons` the budgets, each > 0;
-    `executor` and `processes` as for `search_design`, `tables` as for `plan_settings`. Raise
+    `workers` as for `search_design`, `tables` as for `plan_settings`. Raise
     `WorkflowError`, `DataError` or `GeoError`, with one sentence, for unusable settings or data.
     """
-    tell = report or (lambda fraction, text: None)
-    project = load_with_earlier(settings, lambda fraction, text: tell(0.05 * fraction, text), tables)
+    project = load_with_earlier(settings, Run(report or silent).part(0.0, 0.05).report, tables)
     mechanisms = comparable(project, names)
-    with closing(make_executor(executor, processes, settings.dask)) as where:
-        return project, compare_mechanisms(
-            project, mechanisms, epsilons, lambda fraction, text: tell(0.05 + 0.95 * fraction, text), where
-        )
+    with closing(make_executor(*workers, settings.dask)) as executor:
+        run = Run(report or silent, executor).part(0.05, 0.95)
+        return project, compare_mechanisms(project, mechanisms, epsilons, run)
 
 
 def plan_choice(project: Project, choice: Choice, ledger: Ledger, tuned: Tuned | None = None) -> Planned:

@@ -23,6 +23,7 @@ from hexcursion.project.model import Project
 from hexcursion.record import Expected
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice
+from hexcursion.search.executors import Run
 from hexcursion.search.results import at_budget, settle_on
 from hexcursion.search.score import takes_fixed
 from hexcursion.search.tuning import Tuned, tune
@@ -224,4 +225,4 @@ def _tried(project: Project, tuned: Tuned, remedy: Remedy, report: Report) -> tu
         changed = replace(project, settings=settings)
     else:
         changed = load_project(settings, lambda fraction, text: report(0.3 * fraction, text))
-    return changed, tune(changed, lambda share, text: report(0.3 + 0.7 * share, text), beside=()).choice
+    return changed, tune(changed, Run(report).part(0.3, 0.7), beside=()).choice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -70,56 +70,81 @@ def simulated_worlds(settings: ReleaseSettings, fixed: bool) -> int:
     return JUDGED_WORLDS if fixed and settings.values != "count" else WORLDS
 
 
-def simulate_reference(
-    settings: ReleaseSettings,
-    lattice: Lattice,
-    response: ResponseScale,
-    n: int,
-    places: NDArray[np.int64] | None = None,
-    number: int = 0,
-    prior_of: Callable[[str, float], Prior] | None = None,
-    columns: NDArray[np.float64] | None = None,
-    exposure: Exposure | None = None,
-    law: WorldModel | None = None,
-) -> PlacedObservations:
-    """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
+@dataclass(frozen=True, eq=False)
+class StandIns:
+    """Simulated stand-ins for reference data, each a field with noise and `n` records in clusters.
 
-    The result is public by construction: it depends only on the domain, the response scale, the
-    public number of records, public places, (m,) cells, and a `law` that was paid for. For the unit
-    "cell" each of the n records has a different cell. Field `number` has the law of `world_model`.
-    The means of nine fields come from the nine ninths of their law, and the next nine mirror them
-    about the centre, with the other spread, because otherwise many could be on one side by chance.
-    The centre of answers is between even odds and the share in the question. Places come in
-    clusters, as uneven as the reading assumes, or from the field if records are counted over an
-    exposure. Public columns, (N, k), explain a part of two fields of three, since their relevance
-    is unknown. `prior_of` returns the lattice's priors by name and lengthscale (metres), and may
-    cache them.
+    They are public by construction: they depend only on the domain, the response scale, the
+    public number of records and what else is public. For the unit "cell" each of the n records has
+    a different cell. Public columns explain a part of two fields of three, since their relevance is
+    unknown. Records are counted over an exposure where there is one.
     """
-    prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
-    sign, centre = (-1.0 if number // WORLDS % 2 else 1.0), 0.0
-    entropy = SimulationEntropy(SIMULATION_SEED + number - (WORLDS if sign < 0 else 0))
-    law = law or world_model(lattice.spacing, number)
-    if settings.values == "yes-no":
-        law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
-        centre = ASKED * float(response.forward(settings.threshold))
-    if exposure is not None:
-        return _counted(exposure, n, law, number, entropy, prior_of("car", law.lengthscale), columns)
-    prior = prior_of("car", law.lengthscale)
-    field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
-    field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
-    density = _crowds(lattice, prior_of, entropy)
-    cells = settings.unit == "cell"
-    if places is not None:
-        index = np.unique(places) if cells else places
-    else:
-        index = _drawn_places(density, n, entropy, one_each=cells)
-    mean = _mean(law, number, entropy)
-    if columns is not None and number % IDLE:
-        deviation = law.spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
-        field = field + standardised(columns) @ (deviation * entropy.normal(columns.shape[1]))
-    responses = centre + sign * (mean + field[index] + law.scatter * entropy.normal(index.size))
-    value = np.where(responses > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(responses)
-    return PlacedObservations(index, value, index.size, 0)
+
+    settings: ReleaseSettings
+    lattice: Lattice  # N cells
+    response: ResponseScale
+    n: int
+    places: NDArray[np.int64] | None = None  # (m,) cells, where they are public
+    columns: NDArray[np.float64] | None = None  # (N, k) public columns
+    exposure: Exposure | None = None
+    # the lattice's priors by name and lengthscale (metres), which it may cache
+    prior_of: Callable[[str, float], Prior] | None = None
+
+    def draw(self, number: int = 0, law: WorldModel | None = None) -> PlacedObservations:
+        """Draw the records of a simulated field, by a `law` that was paid for, or that of `world_model`.
+
+        The means of nine fields come from the nine ninths of their law, and the next nine mirror
+        them about the centre, with the other spread, because otherwise many could be on one side by
+        chance. The centre of answers is between even odds and the share in the question. Places
+        come in clusters, as uneven as the reading assumes, or from the field if records are counted
+        over an exposure.
+        """
+        settings, lattice = self.settings, self.lattice
+        prior_of = self.prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
+        sign, centre = (-1.0 if number // WORLDS % 2 else 1.0), 0.0
+        entropy = SimulationEntropy(SIMULATION_SEED + number - (WORLDS if sign < 0 else 0))
+        law = law or world_model(lattice.spacing, number)
+        if settings.values == "yes-no":
+            law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
+            centre = ASKED * float(self.response.forward(settings.threshold))
+        if self.exposure is not None:
+            return self._counted(self.exposure, number, entropy, prior_of("car", law.lengthscale))
+        prior = prior_of("car", law.lengthscale)
+        field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
+        field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
+        density = _crowds(lattice, prior_of, entropy)
+        cells = settings.unit == "cell"
+        if self.places is not None:
+            index = np.unique(self.places) if cells else self.places
+        else:
+            index = _drawn_places(density, self.n, entropy, one_each=cells)
+        mean = _mean(law, number, entropy)
+        field = self._following_columns(field, number, law.spread, entropy)
+        responses = centre + sign * (mean + field[index] + law.scatter * entropy.normal(index.size))
+        answers = settings.values == "yes-no"
+        value = np.where(responses > 0, 100.0, 0.0) if answers else self.response.value(responses)
+        return PlacedObservations(index, value, index.size, 0)
+
+    def _counted(
+        self, exposure: Exposure, number: int, entropy: SimulationEntropy, prior: Prior
+    ) -> PlacedObservations:
+        """Draw n records over public numbers, with a field as the logarithm of their rate."""
+        spreads = SPREADS_OF_COUNTS[exposure.per]
+        spread = spreads[number % len(spreads)]
+        field: NDArray[np.float64] = spread * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
+        field = self._following_columns(field, number, spread, entropy)
+        rate = np.cumsum(exposure.values * np.exp(field))
+        index = np.minimum(np.searchsorted(rate, entropy.uniform(self.n) * rate[-1]), rate.size - 1)
+        return exposure.ones(PlacedObservations(index.astype(np.int64), np.ones(self.n), self.n, 0))
+
+    def _following_columns(
+        self, field: NDArray[np.float64], number: int, spread: float, entropy: SimulationEntropy
+    ) -> NDArray[np.float64]:
+        """The field, (N,), with a part that follows the public columns, in two fields of three."""
+        if self.columns is None or not number % IDLE:
+            return field
+        deviation = spread * math.sqrt(SHARE / (1.0 - SHARE) / self.columns.shape[1])
+        return field + standardised(self.columns) @ (deviation * entropy.normal(self.columns.shape[1]))
 
 
 def _mean(law: WorldModel, number: int, entropy: SimulationEntropy) -> float:
@@ -149,27 +174,6 @@ def _drawn_places(
     return np.asarray(np.minimum(index, density.size - 1), dtype=np.int64)
 
 
-def _counted(
-    exposure: Exposure,
-    n: int,
-    law: WorldModel,
-    number: int,
-    entropy: SimulationEntropy,
-    prior: Prior,
-    columns: NDArray[np.float64] | None,
-) -> PlacedObservations:
-    """Draw n records over public numbers, with a field as the logarithm of their rate."""
-    spreads = SPREADS_OF_COUNTS[exposure.per]
-    spread = spreads[number % len(spreads)]
-    field: NDArray[np.float64] = spread * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
-    if columns is not None and number % IDLE:
-        deviation = spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
-        field = field + standardised(columns) @ (deviation * entropy.normal(columns.shape[1]))
-    rate = np.cumsum(exposure.values * np.exp(field))
-    index = np.minimum(np.searchsorted(rate, entropy.uniform(n) * rate[-1]), rate.size - 1).astype(np.int64)
-    return exposure.ones(PlacedObservations(index, np.ones(n), n, 0))
-
-
 def stand_in(
     settings: ReleaseSettings,
     lattice: Lattice,
@@ -180,4 +184,4 @@ def stand_in(
     """Simulate observations in the public number of private records."""
     n = settings.records_about or public_n(private.placed, settings.unit)
     places = public_places(private.placed) if settings.places_public else None
-    return simulate_reference(settings, lattice, response, n, places, exposure=exposure)
+    return StandIns(settings, lattice, response, n, places, exposure=exposure).draw()

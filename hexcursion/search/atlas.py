@@ -17,6 +17,7 @@ from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.atlas import AtlasProject
 from hexcursion.search.choice import Choice, stated
+from hexcursion.search.executors import Run, silent
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.words import listed
@@ -71,14 +72,13 @@ def noise_of_column(design: AtlasDesign, column: int) -> float:
     return noise_beside_one(len(squares)) * ball.radius / math.sqrt(left) * usual / ball.reach(column)
 
 
-def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasChoice:
+def choose_atlas(project: AtlasProject, report: Report = silent) -> AtlasChoice:
     """Choose the design for all columns, and judge the map of each in simulated worlds.
 
     The worlds are those of one column, at the smaller epsilon at which one column alone has about the noise
     of one of these: a rule, measured for unrelated columns. Raise `WorkflowError` where no noise meets the
     budget.
     """
-    tell = report or (lambda fraction, text: None)
     settings, first = project.settings, project.first
     count, facts = len(project.layers), replace(public_facts(first), law="amount")
     budget = Budget(first.settings.epsilon, first.delta)
@@ -103,14 +103,11 @@ def choose_atlas(project: AtlasProject, report: Report | None = None) -> AtlasCh
     )
     choices, tuned = [], []
     for number, layer in enumerate(project.layers):
-
-        def part(fraction: float, text: str, number: int = number) -> None:
-            tell((number + fraction) / count, text)
-
         # About its published map a column is cut at that map's own bound: the ball is of equal deviations.
         own = {"clip": None} if drift else {}
         asked = replace(layer, settings=layer.settings.with_changes(epsilon=alone[number], **own))
-        found = tune(asked, part, beside=(), facts=replace(facts, law=design.law_of(number)))
+        run = Run(report).part(number / count, 1 / count)
+        found = tune(asked, run, beside=(), facts=replace(facts, law=design.law_of(number)))
         choice = replace(found.choice, design=design)
         choices.append(stated(layer, choice))
         tuned.append(found)

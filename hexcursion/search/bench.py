@@ -49,7 +49,7 @@ class Bench:
     def __init__(self, project: Project, result: SearchResult) -> None:
         project = answered(project, result)
         self.project, self.result = project, result
-        self._task = search_task(project, None, result.unconstrained).aiming_at(result.baseline)
+        self._task = search_task(project, unconstrained=result.unconstrained).aiming_at(result.baseline)
 
     def scene(self, response: ResponseScale) -> Scene:
         """Return the world of a response scale; `WorkflowError` for one that the search did not try."""
@@ -200,7 +200,7 @@ def smallest_epsilon(
     """
     if project.pilot is not None:
         raise WorkflowError("A wanted IoU needs reference data: a pilot is a share of a fixed epsilon.")
-    task = search_task(answered(project, tuned.result), None, tuned.result.unconstrained)
+    task = search_task(answered(project, tuned.result), unconstrained=tuned.result.unconstrained)
     return solve(task, tuned.result, wanted, report)
 
 

@@ -11,13 +11,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.search.task import answer_bytes, answer_from
 from hexcursion.settings.names import ExecutorName
 
@@ -94,6 +95,39 @@ class ProcessExecutor(AbstractContextManager["ProcessExecutor"]):
         for process in running:
             process.terminate()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Workers(NamedTuple):
+    """Who scores the designs of a search, by name; `processes` None is one for each core."""
+
+    executor: ExecutorName = "serial"
+    processes: int | None = None
+
+
+HERE = Workers()
+
+
+def silent(fraction: float, text: str) -> None:
+    """Report to no one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a search: who hears how far it is, and where its designs are scored.
+
+    `report(fraction, text)` may raise to cancel.
+    """
+
+    report: Report = silent
+    executor: Executor = field(default_factory=SerialExecutor)
+
+    def part(self, low: float, share: float) -> Run:
+        """The same run as a part of a longer one: from `low` on, for a `share` of it."""
+        return Run(lambda fraction, text: self.report(low + share * fraction, text), self.executor)
+
+
+ALONE = Run()
+"""In this process, and reported to no one."""
 
 
 def make_executor(name: ExecutorName, workers: int | None = None, address: str | None = None) -> Executor:

@@ -11,8 +11,8 @@ from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import SearchSpace
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
-from hexcursion.errors import Report, WorkflowError
-from hexcursion.search.executors import Executor, SerialExecutor
+from hexcursion.errors import WorkflowError
+from hexcursion.search.executors import ALONE, Run
 from hexcursion.search.score import (
     Batch,
     as_shown,
@@ -49,18 +49,17 @@ Found = list[tuple[float, Scored]]
 Place = Callable[[Design], Design]
 
 
-def search(task: SearchTask, report: Report | None = None, executor: Executor | None = None) -> SearchResult:
+def search(task: SearchTask, run: Run = ALONE) -> SearchResult:
     """Search without privacy, then every mechanism's grid and its local stage, at all budgets.
 
-    Noise is solved for, never searched. `report(fraction, text)` may raise to cancel. Raise `WorkflowError`,
+    Noise is solved for, never searched. Raise `WorkflowError`,
     naming the smallest feasible epsilon of the grid, when no design fits the budget.
     """
-    tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
     if task.unsearched:
         fixed = fixed_of(task.mechanisms, task.facts.lattice.spacing, task.ask.looks)
         if fixed is not None:
-            return unsearched(task, fixed, tell)
-    free = task.unconstrained or unconstrained_design(task, where, _part(tell, 0.0, 0.2))
+            return unsearched(task, fixed, run.report)
+    free = task.unconstrained or unconstrained_design(task, run.part(0.0, 0.2))
     model = free.design
     shown = task.baseline_scene.world.baseline  # a simulated field comes with the map that its records show
     baseline = baseline_set(task.baseline_scene.world, model) if shown is None else shown
@@ -75,26 +74,26 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         grid = _coarse(task, space)
         first, coarse = _first_pass(task, grid, found)
         few = _in_few_worlds(task)
-        own = _run(few, where, first, _part(tell, low, 0.25 * share), len(found))
+        own = _scored(few, run.part(low, 0.25 * share), first, len(found))
         if _behind(few, own, found):
             left_early.append(LeftEarly(name, len(own), max(item.utility.known_agreement for _, item in own)))
             continue
         if few is not task:  # designs judged in few worlds are ranked in all of them
             coarse, own = first + coarse, []
-        own += _run(task, where, coarse, _part(tell, low + 0.25 * share, 0.5 * share), len(found) + len(own))
+        own += _scored(task, run.part(low + 0.25 * share, 0.5 * share), coarse, len(found) + len(own))
         own = _in_order(task, own, grid, place) if first else own
         for stage in range(space.stages):
             most = REFINED if space.stages == 1 else max(1, min(IN_STAGES, REFINED - stage))
             fine = _refinement(task, space, own, task.epsilon, place, most)
-            part = _stage_part(_part(tell, low, share), stage, space.stages)
-            own += _run(task, where, fine, part, len(found) + len(own))
+            part = _stage_part(run.part(low, share), stage, space.stages)
+            own += _scored(task, part, fine, len(found) + len(own))
         if space.quick:
-            own += _beside(task, space, own, where, place, _part(tell, low + share, 0.0))
+            own += _beside(task, space, own, run.part(low + share, 0.0), place)
         found += own
     eligible = [item for budget, item in found if budget == task.epsilon]
     if not eligible:
         raise WorkflowError(_infeasible(task))
-    tell(0.95, "Looking closer at the designs that are shown")
+    run.report(0.95, "Looking closer at the designs that are shown")
     chosen = _most_honest(task, _sharpened_bests(task, eligible))
     scene = task.scene_of(chosen.response)
     chosen = as_shown(scene, chosen)
@@ -112,17 +111,13 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         left_early=tuple(left_early),
         further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
     )
-    tell(1.0, "Search finished")
+    run.report(1.0, "Search finished")
     return result
 
 
-def _part(tell: Report, low: float, share: float) -> Report:
-    return lambda fraction, text: tell(low + share * fraction, text)
-
-
-def _stage_part(tell: Report, stage: int, stages: int) -> Report:
+def _stage_part(run: Run, stage: int, stages: int) -> Run:
     """The last quarter of a mechanism's work, shared out among its local stages."""
-    return _part(tell, 0.75 + 0.25 * stage / stages, 0.25 / stages)
+    return run.part(0.75 + 0.25 * stage / stages, 0.25 / stages)
 
 
 def _coarse(task: SearchTask, space: SearchSpace) -> list[Batch]:
@@ -242,9 +237,7 @@ def _refinement(
     return batches
 
 
-def _beside(
-    task: SearchTask, space: SearchSpace, found: Found, where: Executor, place: Place, tell: Report
-) -> Found:
+def _beside(task: SearchTask, space: SearchSpace, found: Found, run: Run, place: Place) -> Found:
     """Find a frontier as good as a search at each of its budgets: outward from the asked one, step by step.
 
     Each budget takes over the best designs of the one before, with its own noise, and looks around the best
@@ -260,20 +253,20 @@ def _beside(
             over = _bests(task, known, last, place, BESIDE)
             name = space.mechanism.name
             taken = [Batch(name, ((design, (epsilon,)),), (number,)) for number, design in over]
-            known += _run(task, where, taken, tell, len(known))
+            known += _scored(task, run, taken, len(known))
             single = not task.scenes[0].others
             near = _refinement(task, space, known, epsilon, place, 1) if single else []
-            known += _run(task, where, near, tell, len(known))
+            known += _scored(task, run, near, len(known))
             last = epsilon
         made += known[len(found) :]
     return made
 
 
-def _run(task: SearchTask, where: Executor, batches: list[Batch], tell: Report, before: int) -> Found:
+def _scored(task: SearchTask, run: Run, batches: list[Batch], before: int) -> Found:
     found: Found = []
-    for step, part in enumerate(where.map(score_batch, task, batches)):
+    for step, part in enumerate(run.executor.map(score_batch, task, batches)):
         found += part
-        tell((step + 1) / len(batches), f"{len(found) + before:,} designs scored")
+        run.report((step + 1) / len(batches), f"{len(found) + before:,} designs scored")
     return found
 
 

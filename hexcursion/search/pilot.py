@@ -41,7 +41,7 @@ from hexcursion.ledger.ledger import charge_stands
 from hexcursion.project.model import Pilot, Project, area_facts, record_keys
 from hexcursion.project.records import PlacedObservations, bin_records, public_places, responses_of
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import SIMULATION_SEED, simulate_reference, world_model
+from hexcursion.project.simulated import SIMULATION_SEED, StandIns, world_model
 from hexcursion.search.block_choice import LAWS, LEAST_ODDS, blocks_of, choose_law, strength
 from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.task import Scored
@@ -132,7 +132,7 @@ def _run_choice(project: Project, ledger: Ledger, share: float, session: str) ->
         law = choose_law(laws, spacing, places, responses, blocks_of(n, each), each, SystemEntropy())
         reservation.commit(f"pilot-{random_name()}", hashlib.sha256(repr(law).encode()).hexdigest())
     known = public_places(project.private.placed) if settings.places_public else None
-    stand_in = simulate_reference(settings, project.lattice, project.response, n, known, law=law)
+    stand_in = StandIns(settings, project.lattice, project.response, n, known).draw(law=law)
     pilot = Pilot(cost, share, reservation.seal, law)
     return replace(project, reference=stand_in, reference_kind="private selection", pilot=pilot)
 

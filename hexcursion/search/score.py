@@ -26,8 +26,8 @@ from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_places
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import simulate_reference
-from hexcursion.search.executors import Executor
+from hexcursion.project.simulated import StandIns, simulated_worlds
+from hexcursion.search.executors import ALONE, Run
 from hexcursion.search.judging import judged_utility
 from hexcursion.search.scenes import cut, project_scene, shuffled
 from hexcursion.search.task import (
@@ -150,7 +150,7 @@ class _Family:
     ridges: tuple[float, ...]
 
 
-def unconstrained_design(task: SearchTask, executor: Executor, tell: Report) -> Unconstrained:
+def unconstrained_design(task: SearchTask, run: Run = ALONE) -> Unconstrained:
     """Smallest held-out BCE over (prior, lengthscale, ridge, scale), with what releasing it would cost."""
     grid = coarse_grid(task.facts.lattice, task.n, task.ask.quick)
     ridges = tuple(ridge for ridge in grid.ridges if ridge <= BASELINE_RIDGE)
@@ -158,8 +158,8 @@ def unconstrained_design(task: SearchTask, executor: Executor, tell: Report) -> 
         _Family(prior, lengthscale, ridges) for prior in task.ask.priors for lengthscale in grid.lengthscales
     ]
     best, design = math.inf, PosteriorSamplingDesign(task.ask.priors[0], 1.0, 1.0, 1.0)
-    for step, (loss, offer) in enumerate(executor.map(_best_of_family, task, families)):
-        tell((step + 1) / len(families), "Searching without the privacy constraint")
+    for step, (loss, offer) in enumerate(run.executor.map(_best_of_family, task, families)):
+        run.report((step + 1) / len(families), "Searching without the privacy constraint")
         if loss < best:
             best, design = loss, offer
     design = replace(design, paths=task.ask.paths)
@@ -310,34 +310,34 @@ def simulated_scenes(
     facts: PublicFacts,
     scales: Sequence[ResponseScale],
     model: PosteriorSamplingDesign,
-    count: int,
     *,
-    controls: bool,
+    fixed: bool,
 ) -> tuple[Scene, ...]:
-    """One scene for each response scale, all in `count` simulated worlds, and their maps without privacy.
+    """One scene for each response scale, all in the same simulated worlds, and their maps without privacy.
 
-    With `controls` the same worlds with their values exchanged come along, if records have values.
+    For judging one `fixed` design the same worlds with their values exchanged come along, if records have
+    values.
     """
     settings = project.settings
     known = public_places(project.private.placed) if settings.places_public else None
+    stand_ins = StandIns(
+        settings,
+        project.lattice,
+        project.response,
+        facts.n,
+        known,
+        facts.covariates,
+        project.exposure,
+        facts.prior,
+    )
     worlds: list[list[World]] = [[] for _ in scales]
     mixed: list[list[World]] = [[] for _ in scales]
-    for number in range(count):
-        observed = simulate_reference(
-            settings,
-            project.lattice,
-            project.response,
-            facts.n,
-            known,
-            number,
-            facts.prior,
-            facts.covariates,
-            project.exposure,
-        )
+    for number in range(simulated_worlds(settings, fixed)):
+        observed = stand_ins.draw(number)
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
         for scale, mine, others in zip(scales, worlds, mixed, strict=True):
             mine.append(project_scene(project, facts, observed, scale).world.aiming_at(truth))
-            if controls and project.exposure is None:
+            if fixed and project.exposure is None:
                 others.append(project_scene(project, facts, shuffled(observed), scale).world)
     return tuple(
         Scene(scale, mine[0], tuple(mine[1:]), tuple(others))

@@ -15,11 +15,10 @@ from dpgp_core.numbers import upper
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import World
 from dpgp_core.spectral.public_field import PublicField
-from hexcursion.errors import Report, WorkflowError
+from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import FOCUSED, ResponseScale, tidy
-from hexcursion.project.simulated import simulated_worlds
 from hexcursion.record import few_words
 from hexcursion.search.choice import (
     Choice,
@@ -36,7 +35,7 @@ from hexcursion.search.choice import (
     tuning_of,
     yardsticks_of,
 )
-from hexcursion.search.executors import Executor, SerialExecutor
+from hexcursion.search.executors import ALONE, Run
 from hexcursion.search.optimise import search
 from hexcursion.search.pilot import beside_pilot, left_for_release
 from hexcursion.search.public_map import (
@@ -128,8 +127,7 @@ class Tuned:
 
 def tune(
     project: Project,
-    report: Report | None = None,
-    executor: Executor | None = None,
+    run: Run = ALONE,
     *,
     beside: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
@@ -151,20 +149,13 @@ def tune(
     if settings.weighs_drift:
         project = replace(project, settings=settings.with_changes(prior_mean=True))
     if settings.weighs_drift or not settings.tries_public_map:
-        return _tuned(project, report, executor, (beside, walked), facts)
-    tell = report or (lambda fraction, text: None)
+        return _tuned(project, run, (beside, walked), facts)
     with_map, without = (
         replace(project, settings=settings.with_changes(prior_mean=used)) for used in (True, False)
     )
-    plain = _tuned(without, lambda share, text: tell(0.5 * share, text), executor, (beside, walked), facts)
-    mapped = _tuned(
-        with_map,
-        lambda share, text: tell(0.5 + 0.5 * share, text),
-        executor,
-        (beside, walked),
-        facts,
-        plain.result.unconstrained,
-    )
+    plain = _tuned(without, run.part(0.0, 0.5), (beside, walked), facts)
+    free = plain.result.unconstrained
+    mapped = _tuned(with_map, run.part(0.5, 0.5), (beside, walked), facts, free)
     return better_start(plain, mapped)
 
 
@@ -179,17 +170,16 @@ def better_start(plain: Tuned, mapped: Tuned) -> Tuned:
 
 def _tuned(
     project: Project,
-    report: Report | None,
-    executor: Executor | None,
+    run: Run,
     budgets: tuple[tuple[float, ...], tuple[float, ...]],
     facts: PublicFacts,
     unconstrained: Unconstrained | None = None,
 ) -> Tuned:
     """One search, with or without the public map as the settings say."""
     beside, walked = budgets
-    task = search_task(project, report, unconstrained, executor, facts)
+    task = search_task(project, run, unconstrained, facts)
     task = replace(task, frontier=beside, walked=walked)
-    result = search(task, report, executor)
+    result = search(task, run)
     free_agreement = None
     if has_reference(project):
         worlds = task.scenes[0].worlds if task.public_mean and last_of_several(project) is None else ()
@@ -228,9 +218,8 @@ def concluded(
 
 def search_task(
     project: Project,
-    report: Report | None = None,
+    run: Run = ALONE,
     unconstrained: Unconstrained | None = None,
-    executor: Executor | None = None,
     facts: PublicFacts | None = None,
     *,
     every_scale: bool = False,
@@ -256,11 +245,10 @@ def search_task(
     task = _task(project, facts, scenes, unconstrained)
     if searched:
         return task
-    tell = report or (lambda fraction, text: None)
     free = unconstrained
     if free is None and project.answers is not None:
         free = fixed_model(facts, task.ask, task.budget, project.response, answers_model(project))
-    free = free or unconstrained_design(task, executor or SerialExecutor(), tell)
+    free = free or unconstrained_design(task, run)
     if not settings.prior_mean:
         scenes = _scenes(project, facts, played, scales)
         return replace(task, unconstrained=free, scenes=scenes, baseline_scene=scenes[0])
@@ -312,8 +300,7 @@ def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> 
     elif searched and settings.values == "amount":
         scales += _narrower(project)
     free = fixed_model(facts, ask_of(project), _budget(project), project.response)
-    worlds = simulated_worlds(settings, fixed=not searched)
-    scenes = simulated_scenes(project, facts, scales, free.design, worlds, controls=not searched)
+    scenes = simulated_scenes(project, facts, scales, free.design, fixed=not searched)
     return _task(project, facts, scenes, free)
 
 

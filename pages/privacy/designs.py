@@ -21,6 +21,7 @@ from hexcursion.project.atlas import AtlasProject
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.atlas import AtlasChoice, choose_atlas
+from hexcursion.search.executors import Run, Workers
 from hexcursion.search.pilot import pilot_warning, run_pilot
 from hexcursion.search.public_map import answered
 from hexcursion.search.results import as_searched
@@ -28,7 +29,6 @@ from hexcursion.search.task import FrontierPoint, Scored, SearchResult, family_o
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.names import ExecutorName
 from hexcursion.words import design_words, error_words, off_words, ratio_words, right_words
 from pages.shared.subprocess_job import (
     UNASKED,
@@ -68,12 +68,9 @@ def load_and_tune(
     else:
         project = replace(piloted, settings=settings)
     blind = replace(project, settings=settings.with_changes(looked=False))
-    refuse_what_cannot_fit(blind, executor_of(settings)[1])
-
-    def tell(fraction: float, text: str) -> None:
-        report(0.05 + 0.95 * fraction, text)
-
-    return project, search_design(blind, tell, *where_of(blind), beside=())
+    refuse_what_cannot_fit(blind, executor_of(settings).processes or 1)
+    tell = Run(report).part(0.05, 0.95).report
+    return project, search_design(blind, tell, where_of(blind), beside=())
 
 
 def load_and_choose(report: Report, settings: AtlasSettings) -> tuple[AtlasProject, AtlasChoice]:
@@ -88,11 +85,11 @@ def load_and_choose(report: Report, settings: AtlasSettings) -> tuple[AtlasProje
     return project, choice
 
 
-def where_of(project: Project) -> tuple[ExecutorName, int]:
+def where_of(project: Project) -> Workers:
     """Where a search runs: further processes would take longer to start than a short search takes."""
     name, several = executor_of(project.settings)
     short = search_estimate(asked_of(project, alone=True), own_speed()).seconds < SHORT
-    return ("serial", 1) if name == "processes" and short else (name, several)
+    return Workers("serial", 1) if name == "processes" and short else Workers(name, several)
 
 
 def draw_curve(report: Report, project: Project, tuned: Tuned, name: str) -> tuple[FrontierPoint, ...]:
@@ -100,7 +97,7 @@ def draw_curve(report: Report, project: Project, tuned: Tuned, name: str) -> tup
     asked = answered(as_searched(project, tuned), tuned.result)
     alone = replace(asked, settings=asked.settings.with_changes(mechanisms=(name,), looked=False))
     try:
-        found = search_design(alone, report, *where_of(alone))
+        found = search_design(alone, report, where_of(alone))
     except WorkflowError:  # this mechanism has no design for these data: it has no line either
         return ()
     return found.result.frontier
@@ -110,7 +107,7 @@ def search_beside(report: Report, project: Project, tuned: Tuned, name: str) -> 
     """The best design of another mechanism at the same budget, from the start that the search chose."""
     asked = answered(as_searched(project, tuned), tuned.result)
     alone = replace(asked, settings=asked.settings.with_changes(mechanisms=(name,), looked=False))
-    return search_design(alone, report, *where_of(alone), beside=()).result.chosen
+    return search_design(alone, report, where_of(alone), beside=()).result.chosen
 
 
 def lines_of(found: SearchResult, settings: ReleaseSettings) -> tuple[str, ...]:

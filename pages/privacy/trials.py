@@ -52,7 +52,7 @@ def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> Fro
     line has it."""
     asked = as_searched(project, tuned)
     blind = replace(asked, settings=asked.settings.with_changes(looked=False))
-    searched = search_design(blind, lambda share, text: report(0.7 * share, text), *where_of(blind))
+    searched = search_design(blind, lambda share, text: report(0.7 * share, text), where_of(blind))
     return smallest_epsilon(asked, searched, wanted, lambda share, text: report(0.7 + 0.3 * share, text))
 
 

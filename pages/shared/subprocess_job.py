@@ -27,9 +27,8 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 from hexcursion.errors import Cancelled, Report, WorkflowError
 from hexcursion.estimates.model import most_memory
-from hexcursion.search.executors import NICER, VARIABLES
+from hexcursion.search.executors import NICER, VARIABLES, Workers
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.names import ExecutorName
 from pages.shared.turns import Turns, at_once
 from pages.shared.uploads import PrivateFolder
 
@@ -284,12 +283,12 @@ def workers() -> int:
     return max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 1))
 
 
-def executor_of(settings: ReleaseSettings) -> tuple[ExecutorName, int]:
+def executor_of(settings: ReleaseSettings) -> Workers:
     """Where a search of a screen runs, and in how many processes."""
     several = workers()
     if settings.executor == "dask":
-        return "dask", several
-    return ("processes" if several > 1 else "serial"), several
+        return Workers("dask", several)
+    return Workers("processes" if several > 1 else "serial", several)
 
 
 @cache

@@ -87,7 +87,7 @@ def _rows(project: Project, rows: tuple[Row, ...], draws: int) -> Iterator[str]:
         changes = {"epsilon": epsilon, "public_counts": counts, "focus": focus}
         case = replace(project, settings=project.settings.with_changes(**changes))
         start = time.process_time()
-        result = search(replace(search_task(case, None, free), frontier=()))
+        result = search(replace(search_task(case, unconstrained=free), frontier=()))
         spent = time.process_time() - start
         free, model = result.unconstrained, result.model
         truth = curators_map(case, model).inside

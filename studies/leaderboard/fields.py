@@ -15,7 +15,6 @@ from geo import crs_by_name, to_lonlat
 from hexcursion.project.baseline import curators_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.executors import SerialExecutor
 from hexcursion.search.score import unconstrained_design
 from hexcursion.search.task import Unconstrained
 from hexcursion.search.tuning import search_task
@@ -144,7 +143,7 @@ def city(settings: ReleaseSettings, title: str, further: tuple[float, ...]) -> l
 
 def baseline_design(project: Project) -> Unconstrained:
     """The Gaussian process without privacy that does best on the reference data."""
-    return unconstrained_design(search_task(project), SerialExecutor(), lambda share, text: None)
+    return unconstrained_design(search_task(project))
 
 
 def survey(table_of: Survey, folder: Path, peer_map: Callable[[Project], Bools]) -> Contest:

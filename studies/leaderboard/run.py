@@ -320,7 +320,7 @@ def _row(
     project_of_row = replace(project, settings=wanted_settings)
     clock = Stopwatch()
     try:
-        result = search(replace(search_task(project_of_row, None, free), frontier=()))
+        result = search(replace(search_task(project_of_row, unconstrained=free), frontier=()))
     except WorkflowError as error:
         return {"design": str(error), "CPU s": clock.seconds}, free
     candidate, mechanism = result.chosen, mechanism_named(name)

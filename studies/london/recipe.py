@@ -17,12 +17,10 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.search.executors import SerialExecutor
 from hexcursion.search.scenes import Question, make_scene, private_n, public_facts
 from hexcursion.search.score import held_out_moments, unconstrained_design
 from hexcursion.search.task import Scene, SearchTask
 from studies.excursions.fields import Bools
-from studies.reporting.tables import quiet
 
 
 def paper_recipe(
@@ -78,7 +76,7 @@ def free_design(project: Project) -> PosteriorSamplingDesign:
         SearchSpec(project.priors, 1, settings.quick),
         (),
     )
-    return unconstrained_design(task, SerialExecutor(), quiet).design
+    return unconstrained_design(task).design
 
 
 def _scene(project: Project) -> Scene:

@@ -22,6 +22,7 @@ from dpgp_core.simulation import World
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project
 from hexcursion.search.choice import Choice
+from hexcursion.search.executors import Run
 from hexcursion.search.results import settle_on
 from hexcursion.search.scenes import NO_START, Question, Start, make_scene, private_n
 from hexcursion.search.task import family_of
@@ -256,7 +257,7 @@ def _entries(
         variants.append({"mechanisms": PAIR[:1], "priors": ("exponential",), "bound": "triangle"})
     for number, changes in enumerate(variants):
         variant_project = _with(project, unit, settings, **changes)
-        tuned = tune(variant_project, _portion(tell, number / len(variants), 0.8 / len(variants)))
+        tuned = tune(variant_project, Run(tell).part(number / len(variants), 0.8 / len(variants)))
         for step, point in enumerate(tuned.result.frontier):
             tell((number + 0.8 + 0.2 * step / len(tuned.result.frontier)) / len(variants), "Releasing")
             settled, choice = settle_on(variant_project, tuned, point)

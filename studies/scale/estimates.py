@@ -27,6 +27,7 @@ from hexcursion.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at,
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project, load_source
 from hexcursion.releasing.transaction import plan_release, publish
+from hexcursion.search.executors import Run
 from hexcursion.search.task import FRONTIER_EPSILONS
 from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
@@ -78,7 +79,7 @@ def _measure(kind: Measured, cells: int, priors: str) -> None:
             spent[_part_of(fraction, names)] += now - last[0]
             last[0] = now
 
-        tuned = tune(project, tell, beside=() if kind == ALONE else FRONTIER_EPSILONS)
+        tuned = tune(project, Run(tell), beside=() if kind == ALONE else FRONTIER_EPSILONS)
         tell(1.0, "")
         peak = _peak()
         start = time.process_time()

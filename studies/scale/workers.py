@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from hexcursion.project.load import load_project
-from hexcursion.search.executors import Executor, make_executor, scheduler_address
+from hexcursion.search.executors import Executor, Run, make_executor, scheduler_address
 from hexcursion.search.tuning import Tuned, tune
 from studies.material.home import home
 from studies.reporting.measures import growth
@@ -98,7 +98,7 @@ def main() -> None:
             executor = Timed(make_executor(kind, workers))
             start, worked = time.perf_counter(), time.process_time()
             try:
-                tuned = tune(project, None, executor)
+                tuned = tune(project, Run(executor=executor))
             finally:
                 executor.close()
             seconds, main_thread = time.perf_counter() - start, time.process_time() - worked

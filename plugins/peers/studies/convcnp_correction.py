@@ -169,7 +169,7 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
                 priors=("car", "exponential"),
             ),
         )
-        found = search(replace(search_task(asked, None, free), frontier=()))
+        found = search(replace(search_task(asked, unconstrained=free), frontier=()))
         free, chosen = found.unconstrained, found.chosen
         design, facts = chosen.design, public_facts(asked)
         model = SpectralModel(asked.lattice)

@@ -63,7 +63,7 @@ def _rows(project: Project, mechanism: str, draws: int, quick: bool) -> Iterator
         }
         asked = replace(project, settings=project.settings.with_changes(**changes))
         start = time.process_time()
-        found = search(replace(search_task(asked, None, free), frontier=()))
+        found = search(replace(search_task(asked, unconstrained=free), frontier=()))
         spent = time.process_time() - start
         free, chosen = found.unconstrained, found.chosen
         truth = fit_baseline(asked, found.model).inside

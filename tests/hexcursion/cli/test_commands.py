@@ -116,7 +116,7 @@ def test_a_comparison_is_printed_after_its_progress_and_written_whole(
     for name, text in (("lines", ["one"]), ("csv_text", "a,b\n"), ("svg_text", "<svg/>")):
         monkeypatch.setattr(MAIN, name, lambda found, text=text: text)
     assert MAIN.run_compare(options) == 0
-    assert asked == [((), (1.0,), "e")]
+    assert asked == [((), (1.0,), ("e", None))]
     assert capsys.readouterr().out == (
         f"ended\none\n\nTable and figure in {tmp_path / 'new'}. Nothing was released or charged.\n"
     )

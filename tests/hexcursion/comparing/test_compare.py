@@ -22,6 +22,7 @@ from hexcursion.comparing.run import (
 )
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
+from hexcursion.search.executors import Run
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.town import BOX, THRESHOLD, Town
 
@@ -35,7 +36,7 @@ def test_different_protections_stand_apart(town: Town) -> None:
     project = load_project(town.settings(places_public=True, priors=("car",), resolution=7, delta=1e-5))
     names = comparable(project, ("noisy-cell-statistics", "bin-means"))
     told: list[str] = []
-    found = compare_mechanisms(project, names, (2.0, 1.0), lambda share, text: told.append(text))
+    found = compare_mechanisms(project, names, (2.0, 1.0), Run(lambda share, text: told.append(text)))
     assert [(row.mechanism, row.epsilon) for row in found.rows] == [
         ("noisy-cell-statistics", 1.0),
         ("noisy-cell-statistics", 2.0),

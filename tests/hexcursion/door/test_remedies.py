@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +24,7 @@ from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.record import Expected
 from hexcursion.releasing.release_guard import LowAgreement
+from hexcursion.search.executors import Run
 from hexcursion.search.tuning import Tuned
 from tests.town import Town
 
@@ -166,10 +166,10 @@ def test_a_remedy_that_takes_too_long_is_given_up(
     now = [0.0]
     larger = next(each for each in remedies(project.settings, project) if each.name == "epsilon")
 
-    def slow(changed: Project, report: Callable[[float, str], None], **options: Any) -> Tuned:
+    def slow(changed: Project, run: Run, **options: Any) -> Tuned:
         for _ in range(3):
             now[0] += 4.0
-            report(0.5, "")
+            run.report(0.5, "")
         return tuned
 
     monkeypatch.setattr(remedying, "tune", slow)

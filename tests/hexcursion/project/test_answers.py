@@ -24,7 +24,7 @@ from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import build_lattice, load_project
 from hexcursion.project.records import bin_records
 from hexcursion.project.response import Answers, ResponseScale
-from hexcursion.project.simulated import simulate_reference
+from hexcursion.project.simulated import StandIns
 from hexcursion.record import Release
 from hexcursion.search.public_map import starting_point
 from hexcursion.search.scenes import project_scene, public_facts
@@ -151,7 +151,7 @@ def test_published_answers_may_agree_with_private_ones_but_not_be_these(
 
 def test_simulated_answers_have_the_shares_of_their_field(domain: Domain) -> None:
     lattice = build_lattice(domain)
-    drawn = [simulate_reference(settings(), lattice, SHARES, 4_000, None, number) for number in range(6)]
+    drawn = [StandIns(settings(), lattice, SHARES, 4_000).draw(number) for number in range(6)]
     shares = [
         np.bincount(each.index, weights=each.value, minlength=domain.size)
         / np.maximum(np.bincount(each.index, minlength=domain.size), 1)
@@ -167,7 +167,7 @@ def test_simulated_answers_lie_between_even_odds_and_the_asked_share(
 ) -> None:
     """A world and its mirror image, which is wider."""
     lattice, asked = build_lattice(domain), settings(threshold=share)
-    own, image = (simulate_reference(asked, lattice, SHARES, 4_000, None, k) for k in (3, 12))
+    own, image = (StandIns(asked, lattice, SHARES, 4_000).draw(k) for k in (3, 12))
     assert float((own.value + image.value).mean()) / 2.0 == pytest.approx(yes, abs=1.0)
 
 

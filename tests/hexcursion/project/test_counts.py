@@ -24,7 +24,7 @@ from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.project.public_numbers import Exposure, even_exposure, load_population
 from hexcursion.project.records import PlacedObservations
-from hexcursion.project.simulated import simulate_reference, simulated_worlds
+from hexcursion.project.simulated import StandIns, simulated_worlds
 from hexcursion.record import Release, Tuning
 from hexcursion.search.choice import Choice
 from hexcursion.search.scenes import project_scene, public_facts
@@ -210,8 +210,7 @@ def test_simulated_cases_follow_people_and_a_field(domain: Domain, tmp_path: Pat
     over = Exposure("population", "x", people(domain))
     assert simulated_worlds(settings(), fixed=True) == 9, "no mirror images, which take long to read"
     drawn = [
-        simulate_reference(settings(), lattice, over.scale, 9_000, None, number, exposure=over)
-        for number in range(4)
+        StandIns(settings(), lattice, over.scale, 9_000, exposure=over).draw(number) for number in range(4)
     ]
     risks = [
         np.bincount(each.index, minlength=domain.size) / people(domain) * people(domain).sum() / 9_000

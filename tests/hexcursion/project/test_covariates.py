@@ -20,7 +20,7 @@ from hexcursion.project.load import build_lattice
 from hexcursion.project.public_numbers import Covariates, _apart, load_covariates
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import simulate_reference
+from hexcursion.project.simulated import StandIns
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release
@@ -280,7 +280,7 @@ def test_two_simulated_fields_of_three_follow_public_columns(domain: Domain) -> 
     lattice, scale = build_lattice(domain), ResponseScale("identity", 0.0, 1.0, "")
     column = 1e6 + domain.centres[:, :1]
     drawn = [
-        [simulate_reference(settings(), lattice, scale, 4_000, None, k, columns=each).value for k in range(3)]
+        [StandIns(settings(), lattice, scale, 4_000, columns=each).draw(k).value for k in range(3)]
         for each in (None, column)
     ]
     same = [np.array_equal(one, other) for one, other in zip(*drawn, strict=True)]

@@ -20,7 +20,7 @@ from hexcursion.project.load import change_response, choose_response
 from hexcursion.project.public_numbers import Exposure, even_exposure, relative_field, smooth_map
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import simulate_reference, simulated_worlds
+from hexcursion.project.simulated import StandIns, simulated_worlds
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.project.conftest import BOX
 
@@ -87,7 +87,9 @@ Drawn = tuple[int, list[int], list[float], float, int]
 def test_a_stand_in_is_these_records(
     lattice: Lattice, settings: ReleaseSettings, scale: ResponseScale, n: int, given: Any, drawn: Drawn
 ) -> None:
-    found = simulate_reference(settings, lattice, scale, n, **given)
+    named = dict(given)
+    number = named.pop("number", 0)
+    found = StandIns(settings, lattice, scale, n, **named).draw(number)
     check(found, drawn)
 
 
@@ -103,11 +105,9 @@ def check(found: PlacedObservations, drawn: Drawn) -> None:
 def test_counted_stand_ins_are_these_records(domain: Domain, lattice: Lattice) -> None:
     even = even_exposure(domain, 40)
     people = Exposure("population", "n", 1.0 + np.arange(domain.size, dtype=float))
-    density = simulate_reference(COUNTS, lattice, even.scale, 40, number=2, exposure=even)
+    density = StandIns(COUNTS, lattice, even.scale, 40, exposure=even).draw(2)
     check(density, (40, [10, 1, 15, 6, 14], [5.1571, 5.1571, 5.1571], 206.28, 625))
-    risk = simulate_reference(
-        COUNTS, lattice, people.scale, 40, number=1, exposure=people, columns=columns(domain.size)
-    )
+    risk = StandIns(COUNTS, lattice, people.scale, 40, exposure=people, columns=columns(domain.size)).draw(1)
     check(risk, (40, [21, 21, 9, 23, 8], [2.7183, 2.7183, 2.7183], 108.73, 824))
 
 

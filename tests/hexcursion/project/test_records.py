@@ -18,7 +18,7 @@ from hexcursion.project import records, simulated
 from hexcursion.project.load import build_domain, build_lattice, choose_response, load_project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
 from hexcursion.project.response import ResponseScale, tidy
-from hexcursion.project.simulated import simulate_reference, world_model
+from hexcursion.project.simulated import StandIns, world_model
 from tests.town import BOX, Town
 
 SCALE = ResponseScale("identity", 10.0, 4.0, "test")
@@ -219,9 +219,9 @@ def test_simulated_reference_data_know_the_public_number_only(town: Town) -> Non
     assert public_n(few, "cell") == public_n(many, "cell") == 3
     assert public_n(many, "point") == 120
     settings = town.settings(reference=None, reference_public=False, unit="cell")
-    made = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 30)
+    made = StandIns(settings, build_lattice(build_domain(settings)), SCALE, 30).draw()
     assert np.unique(made.index).size == 30
-    everywhere = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 10**6)
+    everywhere = StandIns(settings, build_lattice(build_domain(settings)), SCALE, 10**6).draw()
     assert everywhere.index.size == build_domain(settings).size
 
 
@@ -237,10 +237,10 @@ def test_simulated_reference_data_lie_at_public_places(town: Town) -> None:
     """Where places are declared public, records are simulated where they really are."""
     settings = town.settings(reference=None, reference_public=False, places_public=True)
     lattice, places = build_lattice(build_domain(settings)), np.array([9, 3, 3, 7])
-    made = simulate_reference(settings, lattice, SCALE, 4, places)
+    made = StandIns(settings, lattice, SCALE, 4, places).draw()
     assert made.index.tolist() == [9, 3, 3, 7]
     assert np.unique(made.value).size == 4
-    cells = simulate_reference(settings.with_changes(unit="cell"), lattice, SCALE, 3, places)
+    cells = StandIns(settings.with_changes(unit="cell"), lattice, SCALE, 3, places).draw()
     assert cells.index.tolist() == [3, 7, 9]
 
 
@@ -248,10 +248,10 @@ def test_simulated_records_crowd(town: Town) -> None:
     """An even field of places would hold Poisson counts."""
     settings = town.settings(reference=None, reference_public=False)
     lattice = build_lattice(build_domain(settings))
-    placed = simulate_reference(settings, lattice, SCALE, 50 * lattice.size)
+    placed = StandIns(settings, lattice, SCALE, 50 * lattice.size).draw()
     counts = np.bincount(placed.index, minlength=lattice.size)
     assert float(counts.var()) > 10.0 * float(counts.mean())
-    cells = simulate_reference(settings.with_changes(unit="cell"), lattice, SCALE, 12)
+    cells = StandIns(settings.with_changes(unit="cell"), lattice, SCALE, 12).draw()
     assert np.unique(cells.index).size == 12
 
 
@@ -270,7 +270,7 @@ def test_simulated_records_scatter_about_a_mean_that_is_not_the_centre(town: Tow
     settings = town.settings(reference=None, reference_public=False)
     lattice, places = build_lattice(build_domain(settings)), np.zeros(4000, dtype=np.int64)
     values = [
-        SCALE.forward(simulate_reference(settings, lattice, SCALE, 4000, places, number).value)
+        SCALE.forward(StandIns(settings, lattice, SCALE, 4000, places).draw(number).value)
         for number in range(9)
     ]
     scatter = [0.283, 0.460, 0.283, 0.563, 0.346, 0.563, 0.179, 0.291, 0.179]
@@ -287,8 +287,7 @@ def test_means_of_nine_worlds_are_one_from_each_ninth_of_their_law(
     settings = town.settings(reference=None, reference_public=False)
     lattice, places = build_lattice(build_domain(settings)), np.zeros(1, int)
     means = [
-        float(SCALE.forward(simulate_reference(settings, lattice, SCALE, 1, places, k).value)[0])
-        for k in range(9)
+        float(SCALE.forward(StandIns(settings, lattice, SCALE, 1, places).draw(k).value)[0]) for k in range(9)
     ]
     ninths = np.floor(9.0 * ndtr(np.divide(means, [0.4, 0.65] * 4 + [0.4])))
     assert ninths.tolist() == [4, 6, 2, 0, 5, 7, 8, 1, 3]
@@ -297,7 +296,7 @@ def test_means_of_nine_worlds_are_one_from_each_ninth_of_their_law(
 def test_nine_worlds_are_followed_by_their_mirror_images(town: Town) -> None:
     settings = town.settings(reference=None, reference_public=False)
     lattice = build_lattice(build_domain(settings))
-    own, image, other = (simulate_reference(settings, lattice, SCALE, 90, None, k) for k in (4, 13, 22))
+    own, image, other = (StandIns(settings, lattice, SCALE, 90).draw(k) for k in (4, 13, 22))
     assert np.array_equal(own.index, image.index)
     ratio = -0.65 / 0.4  # the image of a narrow world is wide
     assert SCALE.forward(image.value) == pytest.approx(ratio * SCALE.forward(own.value))

@@ -31,7 +31,7 @@ from hexcursion.project.load import load_project
 from hexcursion.search.executors import (
     DaskExecutor,
     ProcessExecutor,
-    SerialExecutor,
+    Run,
     _careful_client,
     make_executor,
     plain_loads,
@@ -123,9 +123,9 @@ def at_work(folder: Path, item: int) -> int:
 @pytest.mark.slow
 def test_a_cluster_finds_what_one_thread_finds(town: Town, cluster: Cluster) -> None:
     project = load_project(town.settings(resolution=6, priors=("car",)))
-    here = tune(project, None, SerialExecutor())
+    here = tune(project)
     executor = make_executor("dask", address=cluster[0])
-    there = tune(project, None, executor)
+    there = tune(project, Run(executor=executor))
     executor.close()
     assert there.choice.design == here.choice.design
     assert repr(there.result.frontier) == repr(here.result.frontier)

@@ -11,7 +11,7 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
-from hexcursion.search.executors import ProcessExecutor, make_executor
+from hexcursion.search.executors import ProcessExecutor, Run, make_executor
 from hexcursion.search.tuning import Tuned, tune
 from tests.patience import HANG
 
@@ -25,7 +25,7 @@ def _sleep_after(shared: float, seconds: float) -> float:
 def test_processes_find_what_one_thread_finds(hamlet: Project, hamlet_tuned: Tuned) -> None:
     here = hamlet_tuned
     with ProcessExecutor(2) as executor:
-        there = tune(hamlet, None, executor)
+        there = tune(hamlet, Run(executor=executor))
     assert there.choice.design == here.choice.design
     assert there.result.evaluated == here.result.evaluated
     # Compared as texts with all digits: a figure that was not computed is NaN, which equals nothing.

@@ -11,7 +11,6 @@ import pytest
 
 from hexcursion.project.model import Project
 from hexcursion.search import pilot, score
-from hexcursion.search.executors import SerialExecutor
 from hexcursion.search.scenes import _public_counts
 from hexcursion.search.score import SCALES, unconstrained_design
 from hexcursion.search.tuning import search_task
@@ -50,11 +49,6 @@ def test_the_baseline_is_priced_as_the_paths_that_are_asked_for(
     assert (SCALES[0], SCALES[-1], len(SCALES)) == pytest.approx((0.05, 2.0, 14))
     monkeypatch.setattr(score, "priced_paths", lambda design, *given: (design, 3.0 * design.paths))
     task = search_task(hamlet)
-    one, four = (
-        unconstrained_design(
-            replace(task, ask=replace(task.ask, paths=paths)), SerialExecutor(), lambda fraction, words: None
-        )
-        for paths in (1, 4)
-    )
+    one, four = (unconstrained_design(replace(task, ask=replace(task.ask, paths=paths))) for paths in (1, 4))
     assert (one.design.paths, four.design.paths) == (1, 4)
     assert (one.epsilon, four.epsilon) == (3.0, 12.0)

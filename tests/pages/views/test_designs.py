@@ -15,6 +15,7 @@ from hexcursion.project.example import county_settings, example_settings
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.bench import simulated_release
+from hexcursion.search.executors import Workers
 from hexcursion.search.results import settle_on
 from hexcursion.words import ratio_words
 from pages.privacy import designs
@@ -151,8 +152,8 @@ def test_a_search_reads_the_data_unless_a_pilot_did_and_looks_away(
 
     monkeypatch.setattr(designs, "load_with_earlier", load)
     monkeypatch.setattr(designs, "search_design", search)
-    monkeypatch.setattr(designs, "executor_of", lambda settings: ("serial", 3))
-    monkeypatch.setattr(designs, "where_of", lambda project: ("serial", 3))
+    monkeypatch.setattr(designs, "executor_of", lambda settings: Workers("serial", 3))
+    monkeypatch.setattr(designs, "where_of", lambda project: Workers("serial", 3))
     monkeypatch.setattr(
         designs, "refuse_what_cannot_fit", lambda project, several: done.append((project.settings, several))
     )
@@ -161,6 +162,6 @@ def test_a_search_reads_the_data_unless_a_pilot_did_and_looks_away(
     )
     assert (found.settings, tuned) == (settings, "tuned")
     blind = settings.with_changes(looked=False)
-    assert done == [(blind, 3), (False, 1.0, "serial", 3, {"beside": ()})]
+    assert done == [(blind, 3), (False, 1.0, Workers("serial", 3), {"beside": ()})]
     read = [] if piloted else [(0.025, "half of the data")]
     assert told == [*read, (0.525, "half of the search")]

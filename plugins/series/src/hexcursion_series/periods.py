@@ -11,6 +11,7 @@ from hexcursion.cli.options import add_release_options, settings_from_options, s
 from hexcursion.cli.run import end_progress, progress
 from hexcursion.door.pipeline import search_design
 from hexcursion.errors import WorkflowError
+from hexcursion.search.executors import Workers
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings import ReleaseSettings
 from hexcursion.words import range_words, ratio_words
@@ -39,7 +40,7 @@ def run_periods(options: argparse.Namespace) -> int:
         )
     epsilons = tuple(dict.fromkeys((*parts, settings.budget)))
     project = load_with_earlier(settings.with_changes(epsilon=settings.budget))
-    tuned = search_design(project, progress, settings.executor, beside=epsilons)
+    tuned = search_design(project, progress, Workers(settings.executor), beside=epsilons)
     end_progress()
     agreements = {epsilon: _agreement(tuned, epsilon) for epsilon in epsilons}
     for line in period_lines(settings, agreements):

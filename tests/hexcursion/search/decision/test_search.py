@@ -18,6 +18,7 @@ from hexcursion.project.records import PlacedObservations
 from hexcursion.record import Yardsticks
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import expected_of, given_choice, proposal_words
+from hexcursion.search.executors import Run
 from hexcursion.search.public_map import PublicMap
 from hexcursion.search.scenes import private_n
 from hexcursion.search.tuning import Tuned, search_task, tune
@@ -89,7 +90,7 @@ def test_an_infeasible_budget_names_the_smallest_feasible_epsilon(town: Town) ->
 
 
 def test_cancel_stops_the_search(project: Project) -> None:
-    job = Job(lambda report: tune(project, report))
+    job = Job(lambda report: tune(project, Run(report)))
     job.cancel()
     assert job.wait(HANG)
     assert job.state.state == "cancelled"

@@ -40,7 +40,7 @@ def test_the_prior_noise_keeps_its_share_beside_a_pilot(
     chosen = hamlet_tuned.result.chosen
     noisy = replace(chosen.design, noise_scale=noise_in_scales * chosen.design.scale)
     result = replace(hamlet_tuned.result, chosen=replace(chosen, design=noisy))
-    monkeypatch.setattr(tuning_module, "search", lambda task, report, executor: result)
+    monkeypatch.setattr(tuning_module, "search", lambda task, run: result)
     design = tune(replace(hamlet, pilot=PILOT)).choice.design
     variance = design.scale**2 + design.noise_scale**2
     assert design.noise_scale**2 / variance == pytest.approx(share, abs=1e-9)
@@ -128,7 +128,7 @@ def test_a_pilot_is_warned_of_from_half_the_strength_down(
 
 def test_a_baseline_that_an_earlier_search_found_is_handed_on(hamlet: Project, hamlet_tuned: Tuned) -> None:
     known = hamlet_tuned.result.unconstrained
-    assert tuning_module.search_task(hamlet, None, known).unconstrained is known
+    assert tuning_module.search_task(hamlet, unconstrained=known).unconstrained is known
 
 
 def test_too_small_a_budget_is_raised_until_a_design_fits_beside_the_pilot(

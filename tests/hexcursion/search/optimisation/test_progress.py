@@ -10,12 +10,12 @@ import pytest
 
 import hexcursion.search.tuning as tuning_module
 from dpgp_core.simulation import Agreement
-from hexcursion.errors import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search import bench
 from hexcursion.search.bench import sweep
-from hexcursion.search.optimise import _run, _stage_part
+from hexcursion.search.executors import Run
+from hexcursion.search.optimise import _scored, _stage_part
 from hexcursion.search.score import unconstrained_design
 from hexcursion.search.task import Scored
 from hexcursion.search.tuning import Tuned, search_task, tune
@@ -29,9 +29,9 @@ from tests.town import Town
 def test_the_local_stages_share_the_last_quarter(stages: int, told: list[float]) -> None:
     found: list[float] = []
     for stage in range(stages):
-        part = _stage_part(lambda fraction, _: found.append(fraction), stage, stages)
+        part = _stage_part(Run(lambda fraction, _: found.append(fraction)), stage, stages)
         for fraction in (0.0, 0.5, 1.0):
-            part(fraction, "")
+            part.report(fraction, "")
     assert found == pytest.approx(told)
 
 
@@ -39,7 +39,8 @@ def test_each_batch_is_told_with_all_designs_before_it() -> None:
     told: list[tuple[float, str]] = []
     where: Any = SimpleNamespace(map=lambda score, task, batches: iter(batches))
     batches: Any = [[(1.0, "a"), (1.0, "b")], [(1.0, "c")]]
-    found = _run(None, where, batches, lambda part, words: told.append((part, words)), 1_200)  # type: ignore[arg-type]
+    run = Run(lambda part, words: told.append((part, words)), where)
+    found = _scored(None, run, batches, 1_200)  # type: ignore[arg-type]
     assert told == [(0.5, "1,202 designs scored"), (1.0, "1,203 designs scored")]
     assert [design for _, design in found] == ["a", "b", "c"]
 
@@ -59,7 +60,7 @@ def test_a_whole_search_goes_forward(
     """
     project = load_project(town.settings(resolution=7, priors=("car",), mechanisms=mechanisms))
     told: list[tuple[float, str]] = []
-    result = tune(project, lambda fraction, words: told.append((fraction, words))).result
+    result = tune(project, Run(lambda fraction, words: told.append((fraction, words)))).result
     fractions = [fraction for fraction, _ in told]
     assert fractions == sorted(fractions)
     assert fractions[:3] == pytest.approx([0.2 / 3, 0.4 / 3, 0.2])
@@ -80,14 +81,14 @@ def test_with_and_without_the_public_map_each_have_one_half(
     """Both searches tell a quarter and the end of their own work."""
     told: list[float] = []
 
-    def one(project: Project, report: Report, *_: object) -> Tuned:
-        report(0.25, "")
-        report(1.0, "")
+    def one(project: Project, run: Run, *_: object) -> Tuned:
+        run.report(0.25, "")
+        run.report(1.0, "")
         return hamlet_tuned
 
     monkeypatch.setattr(tuning_module, "_tuned", one)
     both = replace(hamlet, settings=hamlet.settings.with_changes(prior_mean=None))
-    tune(both, lambda fraction, _: told.append(fraction))
+    tune(both, Run(lambda fraction, _: told.append(fraction)))
     assert told == [0.125, 0.5, 0.625, 1.0]
 
 
@@ -104,7 +105,7 @@ def test_the_baseline_is_looked_for_among_these_ridges(hamlet: Project) -> None:
 
         def close(self) -> None: ...
 
-    unconstrained_design(task, Watched(), lambda fraction, words: told.append((fraction, words)))
+    unconstrained_design(task, Run(lambda fraction, words: told.append((fraction, words)), Watched()))
     assert [(each.prior, len(each.ridges)) for each in families] == [("car", 7)] * 5
     assert families[0].ridges == pytest.approx((0.3, 0.491, 0.803, 1.314, 2.150, 3.518, 5.756), abs=5e-4)
     assert told == [(part / 5, "Searching without the privacy constraint") for part in (1, 2, 3, 4, 5)]

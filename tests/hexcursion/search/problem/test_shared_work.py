@@ -19,7 +19,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.posterior import ridge_family as cache
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.project.simulated import simulate_reference
+from hexcursion.project.simulated import StandIns
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.score import Batch, score_batch
 from hexcursion.search.task import SearchTask, over, quick_agreement
@@ -130,7 +130,8 @@ def test_fields_and_their_crowds_share_four_priors(tmp_path: Path, monkeypatch: 
     assert counted.calls == 4
     facts = public_facts(project)
     for number in range(FIELDS):
-        given = (project.settings, project.lattice, project.response, facts.n, None, number)
-        own, kept = simulate_reference(*given), simulate_reference(*given, facts.prior)
+        given = (project.settings, project.lattice, project.response, facts.n)
+        own = StandIns(*given).draw(number)
+        kept = StandIns(*given, prior_of=facts.prior).draw(number)
         assert np.array_equal(own.value, kept.value)
         assert np.array_equal(own.index, kept.index)
