@@ -156,6 +156,8 @@ def test_two_bundles_are_one_map(folder: Path, tmp_path: Path) -> None:
     statement = read.statement
     assert (statement["records"], len(statement["holders"])) == (2659, 2)
     assert sum(statement["hexagons"].values()) == 16
+    assert "model" in statement["told"]
+    assert "change" not in statement["told"], "there is no public map that it could differ from"
     assert list(read.table.columns[:3]) == ["h3", "class", "probability"]
     alone = [hexcursion.open_bundle(folder / f"b{k}").statement["design"]["mu"] for k in range(2)]
     assert alone[0] == alone[1]
@@ -315,6 +317,9 @@ def test_a_shared_design_starts_from_the_same_published_reference(started: Path,
     assert design.design.drift
     read = hexcursion.together([started / "b0", started / "b1"])
     assert read.statement["hexagons"]["likely"] >= 1
+    change = read.statement["told"]["change"]
+    assert change["low"] < change["higher"] < change["high"]
+    assert abs(change["higher"]) < 3.0  # ug/m3: both years are drawn around one field
     lonlat = np.array([h3.cell_to_latlng(cell)[::-1] for cell in read.table["h3"]])
     missed = read.table["value_mean"] - field(*lonlat.T)
     assert float(np.sqrt(np.mean(missed**2))) < 3.0  # ug/m3
