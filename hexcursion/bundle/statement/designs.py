@@ -48,7 +48,7 @@ def design_from(values: Mapping[str, Any]) -> Design:
     values."""
     try:
         kind = _kind(_variant_of(values))
-        hints = get_type_hints(kind)
+        hints = _types_of(kind)
         given = {name: value for name, value in values.items() if name != "mechanism"}
         return kind.from_mapping({name: _typed(value, hints.get(name, Any)) for name, value in given.items()})
     except ValueError as error:
@@ -97,7 +97,7 @@ def design_line(values: Mapping[str, Any], cutoffs: Mapping[str, float] | None =
 def variant(kind: type[Design]) -> dict[str, Any]:
     """JSON Schema of one mechanism's designs, from the dataclass itself. Raise `DesignError` if a field has a
     type that has no JSON form."""
-    hints = get_type_hints(kind)
+    hints = _types_of(kind)
     own = {item.name: _SHARED.get(item.name) or _schema(hints[item.name], item.name) for item in fields(kind)}
     needed = [item.name for item in fields(kind) if item.default is item.default_factory is MISSING]
     return {
@@ -106,6 +106,16 @@ def variant(kind: type[Design]) -> dict[str, Any]:
         "required": ["mechanism", *needed, *(name for name in _SHARED if name in own)],
         "properties": {"mechanism": {"const": kind.mechanism}, **own},
     }
+
+
+_TYPES: dict[Any, dict[str, Any]] = {}
+
+
+def _types_of(kind: Any) -> dict[str, Any]:
+    """The types of a class's fields by their names, found once: every reading asks for them."""
+    if kind not in _TYPES:
+        _TYPES[kind] = get_type_hints(kind)
+    return _TYPES[kind]
 
 
 def _schema(hint: Any, name: str) -> dict[str, Any]:
@@ -130,7 +140,7 @@ def _schema(hint: Any, name: str) -> dict[str, Any]:
         parts = [_schema(part, name) for part in inner]
         return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
     if isinstance(hint, type) and is_dataclass(hint):
-        hints = get_type_hints(hint)
+        hints = _types_of(hint)
         own = {item.name: _schema(hints[item.name], f"{name}.{item.name}") for item in fields(hint)}
         return {"type": "object", "additionalProperties": False, "required": list(own), "properties": own}
     raise DesignError(f"the design's field {name!r} has a type that a statement cannot hold: {hint}.")
@@ -148,7 +158,7 @@ def _typed(value: Any, hint: Any) -> Any:
         kinds = [inner[0]] * len(value) if inner[-1:] == (Ellipsis,) else list(inner)
         return tuple(_typed(part, kind) for part, kind in zip(value, kinds, strict=False))
     if isinstance(hint, type) and is_dataclass(hint) and isinstance(value, dict):
-        hints = get_type_hints(hint)
+        hints = _types_of(hint)
         return hint(**{name: _typed(part, hints.get(name, Any)) for name, part in value.items()})
     return value
 

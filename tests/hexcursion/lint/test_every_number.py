@@ -328,12 +328,17 @@ def test_the_unit_is_the_publishers_word_where_the_mechanism_serves_two(
         assert [said in " ".join(unescape(text).split()) for text in texts] == [True, True, True]
 
 
+TWO = {**PLAN, "value": ["no2", "pm"], "derived": [["both", "no2", "pm"], ["ratio", "no2", "pm", 2.0]]}
+for _name in ("threshold", "centre", "clip"):
+    TWO[_name] = {column: PLAN[_name][column] for column in TWO["value"]}
+
+
 @pytest.mark.slow
 def test_what_is_accepted_of_a_changed_statement_of_an_atlas_is_listed(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEXCURSION_HOME", str(tmp_path / "home"))
         patch.setenv("HEXCURSION_WITNESS", str(tmp_path / "witness"))
-        hexcursion.release(village(), **PLAN, out=tmp_path / "atlas")
+        hexcursion.release(village(), **TWO, out=tmp_path / "atlas")
     accepted = accepted_of(contents_of(tmp_path / "atlas"))
     assert set(accepted) <= {*WORDS, *WEAKER}
     assert "layers.*.name" not in accepted
