@@ -145,6 +145,11 @@ class Job(Generic[Result]):
         return not self._thread.is_alive()
 
     @property
+    def left(self) -> bool:
+        """Whether it ended because its reader had left."""
+        return isinstance(self._error, Left)
+
+    @property
     def state(self) -> JobState:
         """Its present progress."""
         with self._lock:
@@ -186,6 +191,24 @@ class Lost(WorkflowError):
     """A subprocess ended without an answer; how far it had come is not known."""
 
 
+class Left(Cancelled):
+    """The tab that showed an unasked job is closed, or its connection failed."""
+
+
+def _while_read(report: Report) -> Report:
+    """Let a report raise `Left` once no browser is connected to the session of this thread's job."""
+    from pages.shared.server.undocumented import has_left  # it loads Streamlit, which a subprocess does not
+
+    session = whose()
+
+    def told(fraction: float, text: str) -> None:
+        if session is not None and has_left(session):
+            raise Left("The tab that showed this computation was closed.")
+        report(fraction, text)
+
+    return told
+
+
 def in_subprocess(
     report: Report,
     work: Callable[..., Result],
@@ -210,14 +233,14 @@ def in_background(
     cpu_seconds: int | None = None,
 ) -> Callable[Given, Job[Result]]:
     """Return a function that starts `work(report, ...)` as a job in another process of this niceness, which
-    may compute for `cpu_seconds`."""
+    may compute for `cpu_seconds`. An unasked job ends when its reader leaves (`Job.left`)."""
 
     def begin(*arguments: Given.args, **named: Given.kwargs) -> Job[Result]:
-        return Job(
-            lambda report: in_subprocess(
-                report, work, *arguments, niceness=niceness, cpu_seconds=cpu_seconds, **named
-            )
-        )
+        def run(report: Report) -> Result:
+            heard = _while_read(report) if niceness == UNASKED else report
+            return in_subprocess(heard, work, *arguments, niceness=niceness, cpu_seconds=cpu_seconds, **named)
+
+        return Job(run)
 
     return begin
 

@@ -24,6 +24,7 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from pages.shared import maps
 from pages.shared.steps import SCREENS
+from pages.shared.subprocess_job import UNASKED
 from tests.browser.traffic import listen, waiting
 from tests.patience import HANG
 
@@ -50,12 +51,14 @@ needs_linked_maps = pytest.mark.skipif(
     not maps.built() and os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1",
     reason="the linked maps are not built: run `make maps` where the npm registry can be reached",
 )
-# What every Python process of a running app does first. Computations do not step back for others: beside
-# tests that keep every core busy, a search of twenty seconds would take minutes. While the file is there, a
-# search stops at its start.
-BRAKE = """
+# What every Python process of a running app does first. Computations that a person asked for do not step back
+# for others: beside tests that keep every core busy, a search of twenty seconds would take minutes. While the
+# file is there, a search stops at its start.
+BRAKE = f"""
 import os, pathlib, signal, sys
-os.nice = lambda step: 0
+unasked = sys.orig_argv[-4:-3] == ["pages.shared.subprocess_job"] and sys.orig_argv[-2] == "{UNASKED}"
+if not unasked:
+    os.nice = lambda step: 0
 if "pages.shared.subprocess_job" in sys.orig_argv and (pathlib.Path(__file__).parent / "pulled").exists():
     os.kill(os.getpid(), signal.SIGSTOP)
 """

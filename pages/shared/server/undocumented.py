@@ -7,6 +7,7 @@
 | `use_navigation_only` | no setting turns the older discovery of a folder `pages/` off |
 | `bootstrap`, `cli` | options have to be read before the app is made and the port is open |
 | `session_state`, `close_session`, `clear_state` | no setting frees a session that idles |
+| `is_active`, `has_left` | nothing else says whether a browser is connected to a session |
 | `Uploads` | `server.maxUploadSize` bounds one file, not a session and not the server |
 
 `tests/pages/shared/test_undocumented.py` holds that no other module imports these, and that the pinned
@@ -41,6 +42,7 @@ __all__ = [
     "clear_state",
     "cli",
     "close_session",
+    "has_left",
     "is_active",
     "session_of_script",
     "session_state",
@@ -74,6 +76,11 @@ def session_state(session: str) -> SessionState | None:
 def is_active(session: str) -> bool:
     """Whether a browser is connected to a session."""
     return runtime.get_instance().is_active_session(session)
+
+
+def has_left(session: str) -> bool:
+    """Whether a server runs and no browser is connected to this session of it."""
+    return runtime.exists() and not is_active(session)
 
 
 def close_session(session: str) -> None:

@@ -150,16 +150,19 @@ def one_by_one(
         stop(work, name)
         plan.jobs.pop(name, None)
         chain = plan.chains[name] = Chain(about)
+    left = 0  # steps that ended because there was no reader
     while True:
-        busy = running(work, name, cancel)
+        before, busy = plan.jobs.get(name), running(work, name, cancel)
         side = plan.jobs.get(name)
+        left += before is not side
         if side is not None and not busy:
             del plan.jobs[name]
             chain.stopped = chain.stopped or side.note == CANCELLED
             chain.brought[side.about[-1]] = side.result
         rest = [step for step in steps if step not in chain.brought]
         others = [each.job for key, each in plan.jobs.items() if key != name and each.job is not None]
-        if busy or not rest or chain.stopped or any(job.state.state == "running" for job in others):
+        under_way = any(job.state.state == "running" for job in others)
+        if busy or not rest or chain.stopped or under_way or left > 1:
             break
         start(work, name, (*about, rest[0]), steps[rest[0]]())
     return {step: brought for step, brought in chain.brought.items() if brought is not None}
@@ -196,6 +199,9 @@ def running(work: Workspace, name: SideJobName, cancel: Markdown | None) -> bool
         show_progress(side.job, cancel, lambda: _cancelled(side))
         return True
     job, side.job = side.job, None
+    if job.left:  # and came back: a chain begins this step anew
+        del planning(work).jobs[name]
+        return False
     if job.state.state == "cancelled":
         _cancelled(side)
         return False

@@ -10,7 +10,7 @@ import pytest
 from hexcursion.errors import Report
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
-from pages.shared.subprocess_job import Job
+from pages.shared.subprocess_job import Job, Left
 from tests.pages.recorded import Recorded
 from tests.patience import HANG
 
@@ -119,6 +119,49 @@ def test_what_a_person_stops_does_not_begin_again(screen: Recorded) -> None:
     assert bench.look(work) == {}
     assert bench.look(work) == {}
     assert bench.begun == ["first"]
+
+
+def test_what_ended_because_its_reader_had_left_begins_again(screen: Recorded) -> None:
+    bench, work, gone = Bench(), Workspace(), threading.Event()
+
+    def left(report: Report) -> str:
+        assert gone.wait(HANG)
+        raise Left("closed")
+
+    def job() -> Job[str]:
+        return bench.job("first") if gone.is_set() else Job(left)
+
+    def look() -> dict[str, str]:
+        return side_jobs.one_by_one(work, "curve", ("these data",), {"first": job}, "Stop")
+
+    assert look() == {}
+    gone.set()
+    ended(work)
+    assert look() == {}
+    assert bench.begun == ["first"]
+    bench.go["first"].set()
+    ended(work)
+    assert look() == {"first": "FIRST"}
+
+
+def test_a_screen_that_runs_without_a_reader_does_not_begin_the_same_again_and_again(
+    screen: Recorded,
+) -> None:
+    begun = 0
+
+    def left(report: Report) -> str:
+        raise Left("closed")
+
+    def job() -> Job[str]:
+        nonlocal begun
+        begun += 1
+        assert begun < 5
+        job = Job(left)
+        assert job.wait(HANG)
+        return job
+
+    assert side_jobs.one_by_one(Workspace(), "curve", ("these data",), {"first": job}, "Stop") == {}
+    assert begun == 2
 
 
 def test_a_subject_that_is_replaced_keeps_what_was_computed_about_it(screen: Recorded) -> None:

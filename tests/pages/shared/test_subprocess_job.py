@@ -6,6 +6,7 @@ import os
 import runpy
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -25,9 +26,11 @@ from hexcursion.project.load import load_project
 from hexcursion.search.executors import ProcessExecutor
 from pages.privacy.designs import load_and_tune, pilot_job
 from pages.release.releasing import curators_baseline
+from pages.shared import subprocess_job
+from pages.shared.server import undocumented
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, HELP
-from pages.shared.subprocess_job import Job, Lost, in_subprocess
+from pages.shared.subprocess_job import UNASKED, Job, Lost, in_subprocess
 from tests.pages.conftest import texts
 from tests.patience import HANG
 from tests.town import Town
@@ -111,6 +114,42 @@ def test_a_computation_is_cancelled_before_it_has_taken_what_it_is_given(
 
 def quiet(fraction: float, text: str) -> None:
     """Nobody listens."""
+
+
+@pytest.mark.parametrize(("niceness", "ends"), [(UNASKED, True), (2, False)])
+def test_only_an_unasked_computation_ends_when_its_tab_is_closed(
+    monkeypatch: pytest.MonkeyPatch, niceness: int, ends: bool
+) -> None:
+    """Two closed tabs kept a server of two cores computing, and everybody else in the line, for minutes."""
+    connected, looked, go = {"mine"}, threading.Event(), threading.Event()
+
+    def active(session: str) -> bool:
+        if not connected:
+            looked.set()
+        return session in connected
+
+    def here(report: Report, work: Any, **_: Any) -> str:
+        while not go.wait(0.01):
+            report(0.5, "Under way")
+        return "done"
+
+    server = SimpleNamespace(is_active_session=active)
+    monkeypatch.setattr(
+        undocumented, "runtime", SimpleNamespace(exists=lambda: True, get_instance=lambda: server)
+    )
+    monkeypatch.setattr(subprocess_job, "_asker", lambda: ("mine", None))
+    monkeypatch.setattr(subprocess_job, "in_subprocess", here)
+    job = subprocess_job.in_background(refusing, niceness)()
+    wait_until(lambda: job.state.text == "Under way", "the computation has not begun")
+    assert not job.left
+    connected.clear()
+    if ends:
+        assert job.wait(HANG)
+        assert (job.state.state, job.left, looked.is_set()) == ("cancelled", True, True)
+        return
+    go.set()
+    assert job.wait(HANG)
+    assert (job.result(), job.left, looked.is_set()) == ("done", False, False)
 
 
 def ended(number: int) -> bool:
