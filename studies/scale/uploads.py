@@ -12,30 +12,21 @@ an app, both on these cores, each with `--pause` seconds between an answer and t
 from __future__ import annotations
 
 import argparse
-import http.client
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
 
 from hexcursion.bundle import write_bundle
 from tests.browser.harness import RunningApp, running_app, server_memory, server_seconds
+from tests.browser.sessions import MEGABYTE, session
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
-MEGABYTE = 1_000_000
 LARGE = 90 * MEGABYTE  # of one file: just below what a session may hold
-PIECE = b"x" * MEGABYTE
-PATIENCE = 120.0  # seconds for one answer
 MOST_REQUESTS = 5_000
 GUESTS = 8  # simultaneous sessions of the uploader
 PAUSE = 0.2  # seconds between two visits of a reader
@@ -50,95 +41,6 @@ class Met:
     faults: list[str] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
-
-
-class Session:
-    """A session with the server over its WebSocket, without a browser."""
-
-    def __init__(self, app: RunningApp, socket: ClientConnection, token: str, path: str) -> None:
-        self.app, self._socket, self._token, self.path = app, socket, token, path
-        self.name = ""
-
-    def run(self) -> None:
-        """Run the page's script and wait for its end."""
-        request = BackMsg()
-        request.rerun_script.query_string = ""
-        request.rerun_script.page_name = self.path
-        self._socket.send(request.SerializeToString())
-        while True:
-            message = ForwardMsg.FromString(self._heard())
-            if message.WhichOneof("type") == "new_session":
-                self.name = message.new_session.initialize.session_id
-            if message.WhichOneof("type") == "script_finished":
-                return
-
-    def places(self, many: int) -> list[str]:
-        """Addresses for `many` files, as an upload widget requests them; empty if the server refuses."""
-        request = BackMsg()
-        request.file_urls_request.request_id = f"{time.monotonic()}"
-        request.file_urls_request.file_names.extend(["bundle.zip"] * many)
-        self._socket.send(request.SerializeToString())
-        while True:
-            message = ForwardMsg.FromString(self._heard())
-            if message.WhichOneof("type") == "file_urls_response":
-                return [place.upload_url for place in message.file_urls_response.file_urls]
-
-    def put(self, path: str, size: int, said: int | None) -> str:
-        """Upload `size` bytes, state `said` bytes or no length (None), and return the answer."""
-        edge = b"--edge\r\n"
-        head = edge + b'Content-Disposition: form-data; name="f"; filename="f.zip"\r\n\r\n'
-        tail = b"\r\n--edge--\r\n"
-        connection = http.client.HTTPConnection("127.0.0.1", urlsplit(self.app.url).port, timeout=PATIENCE)
-        headers = {
-            "Content-Type": "multipart/form-data; boundary=edge",
-            "X-Xsrftoken": self._token,
-            "Cookie": f"_streamlit_xsrf={self._token}",
-        }
-        if said is None:
-            headers["Transfer-Encoding"] = "chunked"
-        else:
-            headers["Content-Length"] = str(len(head) + said + len(tail))
-
-        def pieces() -> Iterator[bytes]:
-            yield head
-            for at in range(0, size, MEGABYTE):
-                yield PIECE[: size - at]
-            yield tail
-
-        try:
-            connection.request("PUT", path, pieces(), headers, encode_chunked=said is None)
-            return str(connection.getresponse().status)
-        except (OSError, http.client.HTTPException):
-            return "cut off"  # the server answered before everything was sent
-        finally:
-            connection.close()
-
-    def _heard(self) -> bytes:
-        heard = self._socket.recv(timeout=PATIENCE)
-        return heard if isinstance(heard, bytes) else heard.encode()
-
-
-@contextmanager
-def session(app: RunningApp, path: str = "") -> Iterator[Session]:
-    """Open a session and run a page once ("" is the start page)."""
-    host = app.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=PATIENCE)
-    connection.request("GET", "/_stcore/health")
-    cookie = connection.getresponse().getheader("Set-Cookie") or ""
-    connection.close()
-    token = cookie.partition("_streamlit_xsrf=")[2].partition(";")[0]
-    with connect(
-        f"ws://{host}/_stcore/stream",
-        origin=app.url,  # type: ignore[arg-type]
-        subprotocols=["streamlit"],  # type: ignore[list-item]
-        open_timeout=PATIENCE,
-        max_size=None,
-        close_timeout=1,
-        ping_interval=None,  # a busy machine answers late: a reader waits
-    ) as socket:
-        opened = Session(app, socket, token, path)
-        opened.run()
-        yield opened
 
 
 def read(app: RunningApp, met: Met) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, Request, WebSocket
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from pages.shared.server.undocumented import BackMsg, ForwardMsg
 
 SMALL = 20_000  # bytes: messages of a run's beginning and end are smaller, those of its maps are not parsed
 

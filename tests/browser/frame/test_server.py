@@ -30,6 +30,7 @@ from tests.browser.harness import (
     server_memory,
     settle,
 )
+from tests.browser.sessions import session
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
 AUTH = """
@@ -247,7 +248,7 @@ def test_a_hostile_uploader_beside_readers_fills_no_memory(tmp_path: Path) -> No
     with running_app(
         tmp_path / "home", "--viewer", HEXCURSION_BUNDLES=bundles, HEXCURSION_UPLOADS_MB="100"
     ) as app:
-        with uploads.session(app):
+        with session(app):
             before = server_memory(app)
         met = uploads.beside(app, 2, 20.0)
     assert len(met.seconds) >= 2
