@@ -49,13 +49,12 @@ class AtlasChoices(Checked):
 
     # fmt: off
     gaps: Annotated[bool, Setting(
-        "Several columns: values may be missing. The records that have each column are then counted apart, "
-        "and a record with few of them may weigh less.", "data",
+        "Several columns: values may be missing. The records that have each column are counted apart.",
+        "data",
     )] = False
     reading: Annotated[Columns, Setting(
-        "Several columns: each is read by itself or beside all others, whichever the released sums make "
-        "likelier, or each by itself whatever they say. Columns with gaps, a reference, derived layers "
-        "or weights are read apart, and so are answers.", "design",
+        "Several columns: each is read with all others where the released sums make that likelier, or "
+        "always by itself, as with gaps, a reference, derived layers, weights or answers.", "design",
     )] = "likelier"
     # fmt: on
 
@@ -66,8 +65,8 @@ class ColumnChoices(Checked):
 
     # fmt: off
     weight: Annotated[float, Setting(
-        "Several columns: priority of one, a public number. Twice the weight is half the noise, and more for "
-        "the others.", "design", minimum=1.0, maximum=10.0,
+        "Several columns: public priority of one. Twice the weight is half the noise, and more for the "
+        "others.", "design", minimum=1.0, maximum=10.0,
     )] = 1.0
     # fmt: on
 

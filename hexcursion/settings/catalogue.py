@@ -67,18 +67,17 @@ COMMAND = "python -m hexcursion.settings"
 HEAD = f"""# Settings
 
 Every public choice of a release has one name: in a settings file (TOML, read with `--config`), on the
-command line of `python -m hexcursion release`, and in the program. A name with a point stands in a table of
-the settings file: `data.path` is `path` under `[data]`. Reference data take over from the private data what
-they do not say themselves, except the file and its filters. Switches have a `--no-` form, as `--no-quick`.
-
-This page is made from the program's own definitions by `{COMMAND}`; names that installed packages add are
-in the help of the command line.
+command line of `python -m hexcursion release`, and in the program. A name with a point is in a table of
+the settings file: `data.path` is `path` under `[data]`. Its option has hyphens and no table, as
+`--place-column` for `data.place_column`; other options are in brackets, and `[stated]` has none. Switches
+have a `--no-` form, as `--no-quick`. Names that installed packages add are in the help of the command
+line. `{COMMAND}` makes this page.
 """
 
 
 COPIES = (
-    "Each option of the private file also with this prefix, as --reference-value, for reference "
-    f"data that differ: by default as there, but {', '.join(OF_ITS_OWN[1:])} are not taken over."
+    "Each option of the private file also with this prefix, as --reference-value, for reference data "
+    f"that differ: by default as there, except {', '.join(OF_ITS_OWN[1:])}."
 )
 
 
@@ -117,7 +116,7 @@ def reference_page() -> str:
     parts = [HEAD]
     for group, title in GROUPS.items():
         parts.append(f"## {title[:1].upper()}{title[1:]}\n")
-        parts.append("| setting | option | value | default | meaning |\n|---|---|---|---|---|")
+        parts.append("| setting | value | default | meaning |\n|---|---|---|---|")
         items = (item for item in catalogue().values() if group_of(item) == group and not is_copy(item))
         parts[-1] += "".join(f"\n{_row(item)}" for item in items)
         parts[-1] += f"\n\n{COPIES}\n" if group == "reference" else "\n"
@@ -127,35 +126,43 @@ def reference_page() -> str:
 COLUMNS = f"""## Several columns (an atlas)
 
 Several columns of the same records are released together with a table `[columns.NAME]` for each in a
-settings file, with `--value NAME NAME ...` on the command line, and with a list as `value` in Python. Each
-column may set {", ".join(f"`{name}`" for name in BY_COLUMN)}:
+settings file, with `--value NAME NAME ...`, or with a list as `value` in Python. Each column may set
+{", ".join(f"`{name}`" for name in BY_COLUMN)}:
 `--threshold pb=150 zn=500`, `threshold={{"pb": 150, "zn": 500}}`. All other
 settings hold for all columns; those that an atlas does not read are refused.
 
-| setting | option | value | default | meaning |
-|---|---|---|---|---|"""
+| setting | value | default | meaning |
+|---|---|---|---|"""
 
 
 def _columns_page() -> list[str]:
     """Return the section on the settings of several columns."""
     rows = []
     for item in (fields_of(AtlasChoices) | fields_of(ColumnChoices)).values():
-        cells = (f"`{item.key}`", f"`--{item.key}`", item.must_be, _written(item.default), item.help)
+        cells = (f"`{item.key}`", _kind_words(item), _written(item.default), item.help)
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     rows.append(
-        "| `derived` | `--derived` | a list of lists | none | Several columns: layers that follow from them, "
-        'published at no cost: `["ratio", "pb", "zn", 0.5]`, `difference` and `sum` alike (where it lies '
+        "| `derived` | list of lists | none | Several columns: layers that follow from them, "
+        'published at no cost: `["ratio", "pb", "zn", 0.5]`, `difference` and `sum` alike (where it is '
         'above the number), `["both", "pb", "zn"]` and `["any", "pb", "zn", "cd"]`. |'
     )
     return [COLUMNS, *rows, ""]
 
 
 def _row(item: Field) -> str:
-    value = item.must_be.removesuffix(QUOTED)
     default = default_words(item) or "must be given"
-    option = f"`{flag}`" if (flag := flag_of(item)) else "in a file"
-    cells = (f"`{item.name}`", option, value, default, meaning(item))
+    regular = f"--{item.key.replace('_', '-')}"
+    flag = flag_of(item)
+    option = f" (`{flag}`)" if flag not in ("", regular) else ""
+    cells = (f"`{item.name}`{option}", _kind_words(item), default, meaning(item))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _kind_words(item: Field) -> str:
+    """Return the kind of a value in few words, for a column of a table."""
+    words = item.must_be.removesuffix(QUOTED).removeprefix("one of ")
+    short = {"true or false": "switch", "a non-empty text": "text"}
+    return short.get(words, words.removeprefix("a ").removeprefix("an "))
 
 
 def _written(value: Any) -> str:

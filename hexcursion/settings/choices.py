@@ -41,7 +41,7 @@ class Choices(PrivacySettings, DataSettings):
     )]
     direction: Annotated[Direction, Setting("Side of the threshold that is asked for.", "set")] = "above"
     focus: Annotated[Focus, Setting(
-        "What the design is made for: this threshold alone, or all thresholds. Without reference data this "
+        "What the design is made for: this threshold alone, or all. Without reference data this "
         "takes 500 records.", "set",
     )] = "all"
     cutoff: Annotated[float | None, Setting(
@@ -49,18 +49,18 @@ class Choices(PrivacySettings, DataSettings):
         above=0, maximum=1, remedy="try 0.5", otherwise="what agrees best with the reference data",
     )] = None
     looks: Annotated[int, Setting(
-        "Releases for one payment, of amounts without reference data: the second looks where the first has "
-        "shown that it should.", "design", minimum=1, maximum=2, remedy="1 or 2",
+        "Releases for one payment, of amounts without reference data: the second looks where the "
+        "first has shown that it should.", "design", minimum=1, maximum=2, remedy="1 or 2",
     )] = 1
     accept_low_agreement: Annotated[bool, Setting(
-        "Release although the expected agreement is low; the statement repeats this choice.", "set",
+        "Release although the expected agreement is low; the statement says so.", "set",
     )] = False
     accept_dropped: Annotated[bool, Setting(
-        "Release although more than 5 % of the rows lie outside the box or in the sea, lack a value or "
-        "place, or are duplicates.", "set",
+        "Release although over 5 % of the rows are outside, lack a value or place, or are "
+        "duplicates.", "set",
     )] = False
     transform: Annotated[Transform | None, Setting(
-        "Scale on which values are modelled.", "design", otherwise="log for sales, identity for sensors",
+        "Scale on which values are modelled.", "design", otherwise="log for sales, otherwise identity",
     )] = None
     centre: Annotated[float | None, Setting(
         "Public centre of the values.", "design", measure="transformed units",
@@ -75,16 +75,16 @@ class Choices(PrivacySettings, DataSettings):
         otherwise=f"car, and up to {DENSE_CELLS} hexagons exponential",
     )] = None
     mechanisms: Annotated[tuple[str, ...], Setting(
-        "Mechanisms that the search may use; those that cannot serve the unit of protection are left out.",
+        "Mechanisms that the search may use, as far as they serve the unit of protection.",
         "design", names=mechanism_names, shortest=1, metavar="NAME",
     )] = DEFAULT_MECHANISMS
     bound: Annotated[str | None, Setting(
-        "The proved bound that prices a design.", "design", names=bound_names, metavar="NAME",
+        "Proved bound that prices a design.", "design", names=bound_names, metavar="NAME",
         otherwise="the sharpest that holds",
     )] = None
     objective: Annotated[Objective, Setting(
-        "What the search makes best: the expected agreement of the released set (iou), or the cross-entropy "
-        "of its probabilities (bce).", "design",
+        "What the search makes best: the expected agreement of the set (iou), or the "
+        "cross-entropy of its chances (bce).", "design",
     )] = "iou"
     lengthscale: Annotated[float | None, Setting(
         "Lengthscale given by hand; with a ridge it replaces the search.", "design", measure="metres",
@@ -97,24 +97,26 @@ class Choices(PrivacySettings, DataSettings):
     shared_design: Annotated[str | None, Setting(
         "Design file of several holders, from `hexcursion design`: its sums are released, which "
         "`hexcursion together` adds.", "design", shortest=1,
-        metavar="FILE", otherwise="a design for this release alone",
+        metavar="FILE", otherwise="a design of this release",
     )] = None
     quick: Annotated[bool, Setting("Search on a coarser grid, which is faster.", "design")] = False
     budget: Annotated[float | None, Setting(
         "Total epsilon of all releases of this dataset, kept in the ledger.", "running", above=0,
-        remedy="try 3", otherwise="as the ledger says, at first this release's epsilon",
+        remedy="try 3", otherwise="the ledger's, at first this epsilon",
     )] = None
     ledger: Annotated[str | None, Setting(
         "Database of the ledger: a file, or an address; not from a settings file.", "running", shortest=1,
-        metavar="URL|FILE", in_files=False, otherwise="$HEXCURSION_LEDGER, else this installation's own",
+        metavar="URL|FILE", in_files=False, otherwise="$HEXCURSION_LEDGER, else this "
+                                                      "installation's",
     )] = None
     executor: Annotated[ExecutorName, Setting(
-        "Where designs are scored: one after the other, in processes of this machine, or on a Dask cluster.",
+        "Where designs are scored: one after the other, in processes of this machine, or on a "
+        "Dask cluster.",
         "running",
     )] = "serial"
     dask: Annotated[str | None, Setting(
         "Address of the Dask scheduler, tls://HOST:PORT; not from a settings file.", "running", shortest=1,
-        metavar="ADDRESS", in_files=False, otherwise="$HEXCURSION_DASK, else processes of this machine",
+        metavar="ADDRESS", in_files=False, otherwise="$HEXCURSION_DASK, else this machine",
     )] = None
     title: Annotated[str, Setting(
         "Title of the release.", "statement", one_line=True, longest=200, metavar="TEXT",

@@ -32,59 +32,59 @@ class SourceSettings(Checked, Wanted):
 
     # fmt: off
     path: Annotated[str, Setting(
-        "Price Paid file (.csv, .csv.gz, .xlsx), or sensor table (.csv, .xlsx, .ods, .parquet, .gpkg, "
-        ".geojson, a packed Shapefile and others).", "data",
+        "Price Paid file, or table of readings: .csv, .xlsx, .ods, .parquet, .gpkg, .geojson, a "
+        "packed Shapefile and others.", "data",
         metavar="FILE",
     )]
     postcodes: Annotated[str | None, Setting(
-        "Postcode lookup for Price Paid rows (NSPL, ONSPD or Code-Point).", "data", shortest=1,
-        metavar="FILE", otherwise="none: a sensor table has coordinates",
+        "Postcode lookup for Price Paid rows: NSPL, ONSPD or Code-Point.", "data", shortest=1,
+        metavar="FILE", otherwise="none",
     )] = None
     segment: Annotated[str, Setting(
-        "Which sales of a Price Paid file are kept.", "data", names=segment_names, metavar="NAME",
+        "Sales of a Price Paid file that are kept.", "data", names=segment_names, metavar="NAME",
     )] = "all"
     years: Annotated[tuple[int, ...], Setting(
-        "Years of transfer that are kept of a Price Paid file.", "data", minimum=FIRST_YEAR,
+        "Years of transfer of a Price Paid file that are kept.", "data", minimum=FIRST_YEAR,
         maximum=LAST_YEAR, metavar="YEAR", otherwise="every year",
     )] = ()
     value: Annotated[str | None, Setting(
-        "Measured column of a sensor table.", "data", shortest=1, metavar="COLUMN",
+        "Column with the measured value.", "data", shortest=1, metavar="COLUMN",
         otherwise="none: a Price Paid file",
     )] = None
     x: Annotated[str | None, Setting(
-        "Column of a sensor table with the longitude, or the easting.", "data", shortest=1, flag="lon",
-        metavar="COLUMN", otherwise="none: a Price Paid file, or the points of a GeoPackage or GeoJSON file",
+        "Column with the longitude, or the easting.", "data", shortest=1, flag="lon",
+        metavar="COLUMN", otherwise="none: the points of the file",
     )] = None
     y: Annotated[str | None, Setting(
-        "Column of a sensor table with the latitude, or the northing.", "data", shortest=1, flag="lat",
-        metavar="COLUMN", otherwise="none: a Price Paid file, or the points of a GeoPackage or GeoJSON file",
+        "Column with the latitude, or the northing.", "data", shortest=1, flag="lat",
+        metavar="COLUMN", otherwise="none: the points of the file",
     )] = None
     place_column: Annotated[str | None, Setting(
-        "Column of a sensor table with whole places: POINT (x y), latitude and longitude, cells, letters.",
+        "Column with whole places: POINT (x y), latitude and longitude, cells, letters.",
         "data", shortest=1, metavar="COLUMN", otherwise="none: a column for each coordinate",
     )] = None
     zone_column: Annotated[str | None, Setting(
-        "Column of a sensor table with the UTM zone of each row's easting and northing.", "data", shortest=1,
-        metavar="COLUMN", otherwise="none: one system for all rows",
+        "Column with the UTM zone of each row.", "data", shortest=1,
+        metavar="COLUMN", otherwise="none: one system for all",
     )] = None
     crs: Annotated[str, Setting(
-        "Coordinate reference system of a sensor table's columns.", "data", shortest=1, metavar="EPSG:n",
+        "Coordinate reference system of the columns.", "data", shortest=1, metavar="EPSG:n",
     )] = "EPSG:4326"
     where: Annotated[tuple[tuple[str, str], ...], Setting(
-        "Rows of a sensor table that are kept: those with these entries, one of several of a column. The map "
-        "says so.", "data",
+        "Rows that are kept: those with these entries, one of several of a column. The map says "
+        "so.", "data",
         must_be="a table of columns and the entry, or list of entries, that each should have",
         metavar="COLUMN=VALUE",
         otherwise="every row",
     )] = ()
 
     identifier: Annotated[str | None, Setting(
-        "Column of a sensor table that names each record for good: rows of one name are one record, and the "
-        "ledger knows it again.", "data", shortest=1, metavar="COLUMN",
-        otherwise="none: a row is known by its place, value and time",
+        "Column that names each record for good: rows of one name are one record, which the "
+        "ledger knows again.", "data", shortest=1, metavar="COLUMN",
+        otherwise="none: place, value and time",
     )] = None
     time: Annotated[str | None, Setting(
-        "Column of a sensor table with the date or time of a row.", "data", shortest=1, metavar="COLUMN",
+        "Column with the date or time of a row.", "data", shortest=1, metavar="COLUMN",
         otherwise="none",
     )] = None
     layer: Annotated[str | None, Setting(
@@ -92,81 +92,81 @@ class SourceSettings(Checked, Wanted):
         metavar="NAME", otherwise="the only one",
     )] = None
     header_row: Annotated[int | None, Setting(
-        "Row of a sensor table that names its columns, counted from 1 as a spreadsheet does.", "data",
-        minimum=1, metavar="ROW", otherwise="found: titles and comments above it are passed over",
+        "Row that names the columns, counted from 1.", "data",
+        minimum=1, metavar="ROW", otherwise="found, below titles and comments",
     )] = None
     decimal: Annotated[Literal[".", ","] | None, Setting(
-        "Decimal mark of a sensor table's values.", "data",
-        otherwise="found, and asked for where the values admit both",
+        "Decimal mark of the values.", "data",
+        otherwise="found, or asked for",
     )] = None
     missing: Annotated[tuple[str, ...], Setting(
-        "Numbers of a sensor table's value that stand for a missing value, such as -99 or 9999; `none` where "
-        "every number is a measurement.", "data", metavar="NUMBER",
-        otherwise="-999, -9999, -99999, -999999, -32768 and what is beyond 1e30; others are asked about",
+        "Numbers that mean a missing value, such as -99 or 9999; `none` where every number is a "
+        "measurement.", "data", metavar="NUMBER",
+        otherwise="-999, -9999, -99999, -999999, -32768 and beyond 1e30; others are asked about",
     )] = ()
     censored: Annotated[Literal["limit", "half", "drop"], Setting(
-        "What becomes of readings of a sensor table such as <0.5 and > 200: they count as the limit, those "
-        "below as half of it, or they are dropped.", "data",
+        "Readings such as <0.5 and > 200 count as the limit, those below as half of it, or they "
+        "are dropped.", "data",
     )] = "limit"
     detection_limit: Annotated[float | None, Setting(
-        "Limit of readings below one that they do not name, such as ND.", "data",
-        measure="the data's own unit", otherwise="asked for where it is needed",
+        "Limit of readings such as ND, which name none.", "data",
+        measure="the data's own unit", otherwise="asked for where needed",
     )] = None
     condition: Annotated[str | None, Setting(
-        "Column of a sensor table that says which readings are below or above a limit: <, Not Detected.",
+        "Column that says which readings are below or above a limit: <, Not Detected.",
         "data", shortest=1, metavar="COLUMN", otherwise="none",
     )] = None
     limit_column: Annotated[str | None, Setting(
-        "Column of a sensor table with the limit of readings below one that they do not name, in the values' "
-        "unit.", "data", shortest=1, metavar="COLUMN", otherwise="none",
+        "Column with the limit of readings that name none, in the values' unit.",
+        "data", shortest=1, metavar="COLUMN", otherwise="none",
     )] = None
     unit_column: Annotated[str | None, Setting(
-        "Column with the unit of each row of a sensor table, which is converted; `none` where a column "
-        "called so is none.", "data", shortest=1, metavar="COLUMN",
+        "Column with the unit of each row, which is converted; `none` for no such column.",
+        "data", shortest=1, metavar="COLUMN",
         otherwise="found by its name",
     )] = None
     day_first: Annotated[bool | None, Setting(
-        "Dates of a sensor table such as 3/4/2018 have the day first.", "data",
-        otherwise="found; the day where no date tells, and said",
+        "Dates such as 3/4/2018 have the day first.", "data",
+        otherwise="found, otherwise the day, which is then said",
     )] = None
     equal_rows: Annotated[Literal["once", "each"] | None, Setting(
-        "Whether rows without an identifier that are equal in place, value and time count once, or each is a "
-        "record.", "data",
-        otherwise="once; asked for where values are 1 and 0, or are counted, or times are months or years",
+        "Whether rows without an identifier that are equal in place, value and time count once, "
+        "or each is a record.", "data",
+        otherwise="once; asked for with 1 and 0, counts, months or years",
     )] = None
     place_sd: Annotated[str | None, Setting(
-        "Standard deviation of a row's place in metres per axis: a column of a sensor table, or a number of "
-        "metres for all rows, which is published.", "data",
-        shortest=1, metavar="COLUMN|METRES", otherwise="none: places are exact",
+        "Standard deviation of a place in metres per axis: a column, or one number for all rows, "
+        "which is published.", "data",
+        shortest=1, metavar="COLUMN|METRES", otherwise="none: exact",
     )] = None
     trip: Annotated[str | None, Setting(
-        "The statement.json of the sanitised trip that a sensor table's places come from.", "data",
+        "The statement.json of the sanitised trip that the places come from.", "data",
         shortest=1, metavar="FILE", otherwise="none",
     )] = None
     encoding: Annotated[Encoding | None, Setting(
-        "How the letters of a sensor table's text are coded.", "data",
-        otherwise="UTF-8, found where its letters tell another, and asked for where they leave it open",
+        "How the letters of a text file are coded.", "data",
+        otherwise="found, or asked for",
     )] = None
     delimiter: Annotated[Delimiter | None, Setting(
-        "What separates the columns of a sensor table's text.", "data",
-        otherwise="found, and asked for where one row alone would decide it",
+        "What separates the columns of a text file.", "data",
+        otherwise="found, or asked for",
     )] = None
     quoting: Annotated[Literal["line", "lines"] | None, Setting(
-        "Whether quoted cells of a sensor table close on their line, or may hold line breaks.", "data",
-        otherwise="line: a quote that does not close is refused",
+        "Whether quoted cells close on their line, or may hold line breaks.", "data",
+        otherwise="line",
     )] = None
     sides: Annotated[tuple[str, ...], Setting(
-        "Columns of a sensor table with the letters E and W of its longitudes, and N and S of its latitudes; "
-        "`none` where it has none.", "data", metavar="COLUMN", otherwise="found by their names",
+        "Columns with the letters E and W of longitudes, and N and S of latitudes; `none` for no "
+        "such columns.", "data", metavar="COLUMN", otherwise="found by their names",
     )] = ()
     behind: Annotated[tuple[str, ...], Setting(
-        "Letters that may stand behind a number of a sensor table's value and leave it as it is; `none` for "
-        "no letters.", "data", metavar="LETTERS",
-        otherwise="those of laboratories, such as J, B, D and E; none behind amounts of money",
+        "Letters that may follow a number and leave it as it is; `none` for no letters.",
+        "data", metavar="LETTERS",
+        otherwise="those of laboratories, such as J, B, D and E; none for money",
     )] = ()
     loader: Annotated[str | None, Setting(
         "Loader that reads the file.", "data", names=loader_names, metavar="NAME",
-        otherwise="price-paid with `postcodes`, sensor-table without",
+        otherwise="price-paid with `postcodes`, otherwise sensor-table",
     )] = None
     # fmt: on
 
@@ -246,103 +246,103 @@ class DataSettings(Checked):
     )]
     value_name: Annotated[str, Setting(
         "What is measured, for example price or NO2.", "data", one_line=True, longest=100,
-        otherwise="price for sales, the name of its column otherwise",
+        otherwise="price for sales, otherwise the column's name",
     )] = ""
     value_unit: Annotated[str, Setting(
         "The measured value's unit, for example GBP or ug/m3.", "data", one_line=True, longest=60,
         otherwise="as the data say",
     )] = ""
     values: Annotated[Values, Setting(
-        "What a value is: an amount, or an answer of yes and no, whose share is shown; `count` where records "
-        "have none.", "data",
+        "An amount, or an answer of yes and no, whose share is shown; `count` where records have "
+        "no value.", "data",
     )] = "amount"
     yes_above: Annotated[float | None, Setting(
         "A value above this is a yes, in the values' unit.", "data",
-        otherwise="values of yes and no are 1 and 0",
+        otherwise="values are 1 and 0",
     )] = None
     population_file: Annotated[str | None, Setting(
-        "Public numbers over which records are counted, such as inhabitants: a layer, or a table by `h3`, or "
-        "by lon and lat.", "data", shortest=1, metavar="FILE", otherwise="counts are per square kilometre",
+        "Public numbers over which records are counted, such as inhabitants: a layer, or a table "
+        "by `h3`, or by lon and lat.", "data", shortest=1, metavar="FILE", otherwise="square kilometres",
     )] = None
     population_column: Annotated[str, Setting(
         "Column of that file with the numbers.", "data", longest=80, metavar="COLUMN", otherwise="population",
     )] = ""
     record_word: Annotated[str, Setting(
-        "What one record is, as a reader would say it: well, moss sample.", "data", one_line=True, longest=40,
+        "What one record is, for readers: well, moss sample.", "data", one_line=True, longest=40,
         metavar="WORD", otherwise="sale, or reading",
     )] = ""
     population: Annotated[str, Setting(
-        "What the values were taken of, as a reader would say it: household wells, existing leasehold flats.",
+        "What the values were taken of, for readers: household wells, leasehold flats.",
         "data", one_line=True, longest=100, metavar="TEXT", otherwise="the segment of sales",
     )] = ""
     period: Annotated[str, Setting(
-        "When the records were taken, as a reader would say it: 2018, May to July 2024.", "data",
+        "When the records were taken, for readers: 2018, May to July 2024.", "data",
         one_line=True, longest=60, metavar="TEXT", otherwise="the years of sales that are kept",
     )] = ""
     source: Annotated[str, Setting(
-        "Who gave the records, to be named beside the map.", "data", one_line=True, longest=200,
+        "Who gave the records, named with the map.", "data", one_line=True, longest=200,
         metavar="TEXT", otherwise="as the data's licence asks",
     )] = ""
     owner: Annotated[str | None, Setting(
-        "Column of a sensor table that names the sensor or the person whose records are protected together.",
-        "data", shortest=1, metavar="COLUMN", otherwise="each record is protected by itself",
+        "Column of the sensor or the person whose records are protected together.",
+        "data", shortest=1, metavar="COLUMN", otherwise="each record by itself",
     )] = None
     records_per_owner: Annotated[int | None, Setting(
-        "Most records that one owner may contribute; others are left out by a public rule. Epsilon is about "
-        "all of an owner together.", "data",
+        "Most records of one owner that are used; epsilon is about all of an owner together.", "data",
         minimum=1, remedy="try 1", otherwise="no limit",
     )] = None
     owner_once_per_hexagon: Annotated[bool, Setting(
-        "Keep at most one record of an owner in each hexagon: noisy cell statistics then need less noise.",
+        "Keep at most one record of an owner in each hexagon: noisy cell statistics then need "
+        "less noise.",
         "data",
     )] = False
     reference: Annotated[SourceSettings | None, Setting(
-        "Data of an earlier time, of the same form, on which the design is tuned; or the bundle of an "
-        "earlier release of the same area and question.", "reference",
+        "Data of an earlier time on which the design is tuned; or the bundle of an earlier "
+        "release of the same question.", "reference",
         must_be="a table with at least a `path`",
-        otherwise="none: one fixed design is released and nothing is searched",
+        otherwise="none: one fixed design, and no search",
     )] = None
     reference_public: Annotated[bool, Setting(
-        "The reference data are published, so they may be shown and serve as prior mean.", "reference",
+        "The reference data are published: they may be shown and serve as prior mean.", "reference",
     )] = False
     prior_mean: Annotated[bool | None, Setting(
         "Use the map of the published reference data as prior mean.", "reference",
         otherwise="yes where the reference is published; mechanisms without sums try both",
     )] = None
     public_counts: Annotated[bool | None, Setting(
-        "Use the published reference data's records per cell as prior of the private counts.", "reference",
-        otherwise="true where the reference data are published",
+        "Use the published records per cell as prior of the private counts.", "reference",
+        otherwise="true where published",
     )] = None
     limits: Annotated[str | None, Setting(
-        "File of public limits by zone (GeoJSON with `value`, or a table of `h3`, `value`); the threshold is "
-        "then relative to them.", "set", shortest=1, metavar="FILE",
-        otherwise="one threshold for the whole map",
+        "File of public limits by zone (GeoJSON with `value`, or a table of `h3`, `value`), to "
+        "which the threshold is relative.", "set", shortest=1, metavar="FILE",
+        otherwise="one threshold for all",
     )] = None
     change: Annotated[bool, Setting(
-        "Ask for change: the threshold is relative to the public reference map, 1.05 being 5 % more on the "
-        "log scale.", "set",
+        "Ask for change: the threshold is relative to the public reference map; 1.05 is 5 % more "
+        "on the log scale.", "set",
     )] = False
     covariates: Annotated[tuple[str, ...], Setting(
-        "Public files of numbers that may explain the values, published with the map: tables of `h3` and a "
-        "column, or layers.", "geography", longest=MOST_COLUMNS, flag="covariate", metavar="FILE",
+        "Public files of numbers that may explain the values, published with the map: tables of "
+        "`h3` and a column, or layers.", "geography", longest=MOST_COLUMNS, flag="covariate", metavar="FILE",
         otherwise="none",
     )] = ()
     covariate_columns: Annotated[tuple[str, ...], Setting(
-        "Columns with the covariates' numbers: one for each file, or one for all; an empty text for the "
+        "Columns with these numbers, one for each file or one for all; an empty text for the "
         "distance to a layer's shapes.", "geography", longest=MOST_COLUMNS, flag="covariate-column",
-        metavar="COLUMN", otherwise="the distance to a layer's shapes, and the only column of a table",
+        metavar="COLUMN", otherwise="the distance to a layer's shapes; a table's only column",
     )] = ()
     region: Annotated[str | None, Setting(
         "GeoJSON file with the polygon of the region, in longitude and latitude.", "geography", shortest=1,
         metavar="FILE", otherwise="none: `bbox` names the area",
     )] = None
     features: Annotated[tuple[str, ...], Setting(
-        "Names of the features of the region's file that make up the area, such as boroughs.", "geography",
+        "Names of the features of that file that make up the area, such as boroughs.", "geography",
         flag="feature", metavar="NAME", otherwise="all of the file",
     )] = ()
     feature_column: Annotated[str | None, Setting(
-        "Column of the region's file with these names.", "geography", shortest=1, metavar="COLUMN",
-        otherwise="the one that tells all features apart",
+        "Column of that file with these names.", "geography", shortest=1, metavar="COLUMN",
+        otherwise="the one that tells all apart",
     )] = None
     bbox: Annotated[tuple[float, float, float, float] | None, Setting(
         "Bounding box of the area: west, south, east and north.", "geography", measure="degrees",
@@ -350,38 +350,38 @@ class DataSettings(Checked):
         otherwise="none: `region` names the area",
     )] = None
     crosses_date_line: Annotated[bool | None, Setting(
-        "The bounding box crosses the date line: its west lies east of its east.", "geography",
+        "The bounding box crosses the date line: west is a larger number than east.", "geography",
         otherwise="asked where it matters",
     )] = None
     land_only: Annotated[bool, Setting(
-        "Hexagons of a bounding box that lie in the open sea are left out.", "geography",
+        "Leave out hexagons of a bounding box in the open sea.", "geography",
     )] = True
     resolution: Annotated[int, Setting(
-        "H3 resolution; 8 has about 0.7 square kilometres a cell. Command line and app propose one by area "
-        "and records.", "geography", minimum=0, maximum=15, remedy="try 8",
+        "H3 resolution; 8 has about 0.7 square kilometres a cell. Command line and app propose "
+        "one.", "geography", minimum=0, maximum=15, remedy="try 8",
     )] = 8
     layers: Annotated[tuple[str, ...], Setting(
-        "Public GeoJSON or GeoPackage files drawn over the map and published with it, such as boroughs; "
-        "naming one declares it public.", "geography", longest=MOST_LAYERS, metavar="FILE", otherwise="none",
+        "Public GeoJSON or GeoPackage files drawn over the map and published with it; naming one "
+        "declares it public.", "geography", longest=MOST_LAYERS, metavar="FILE", otherwise="none",
     )] = ()
     label_columns: Annotated[tuple[str, ...], Setting(
-        "Columns with the names that the layers show: one for each file, or one for all; an empty text for "
-        "none.", "geography", longest=MOST_LAYERS, flag="label-column", metavar="COLUMN",
+        "Columns with the names that the layers show, one for each file or one for all; an empty "
+        "text for no names.", "geography", longest=MOST_LAYERS, flag="label-column", metavar="COLUMN",
         otherwise="the likeliest one of each file",
     )] = ()
     layer_colours: Annotated[tuple[str, ...], Setting(
-        "Colours of the layers, like #1f78b4: one for each file, or one for all; an empty text for the ink "
-        "of the map.", "geography", longest=MOST_LAYERS, flag="layer-colour", metavar="COLOUR",
+        "Colours of the layers, like #1f78b4, one for each file or one for all; an empty text for "
+        "the ink of the map.", "geography", longest=MOST_LAYERS, flag="layer-colour", metavar="COLOUR",
         otherwise="the ink of the map",
     )] = ()
     layer_widths: Annotated[tuple[float, ...], Setting(
-        "Widths of the layers' lines, and across their dots: one for each file, or one for all; 0 for what "
-        "is usual for areas, lines or points.", "geography", longest=MOST_LAYERS, measure="pixels",
+        "Widths of the layers' lines and dots, one for each file or one for all; 0 for what is "
+        "usual.", "geography", longest=MOST_LAYERS, measure="pixels",
         flag="layer-width", metavar="PIXELS", otherwise="1.3 around areas, 1.8 for lines, 8 across dots",
     )] = ()
     basemap: Annotated[str | None, Setting(
-        "PMTiles file of a public map that the app draws beneath the hexagons; it is read on this machine "
-        "and is not part of the bundle.", "geography", shortest=1, metavar="FILE",
+        "PMTiles file of a public map that the app draws beneath the hexagons; it is not part of "
+        "the bundle.", "geography", shortest=1, metavar="FILE",
         otherwise="coast, borders and place names",
     )] = None
     # fmt: on

@@ -24,56 +24,54 @@ class PrivacySettings(Checked):
         "Privacy budget of this release.", "privacy", above=0, remedy="try 1",
     )] = 1.0
     delta: Annotated[float | None, Setting(
-        "Slack of the guarantee: how much the chance of any result may change beyond what epsilon allows; "
-        "well below one in the number of records.", "privacy", above=0, below=1, remedy="try 1e-5",
-        otherwise="1e-5, or a power of ten below one in ten times the number of records",
+        "Slack of the guarantee: how much the chance of any result may change beyond epsilon; well "
+        "below one in the number of records.", "privacy", above=0, below=1, remedy="try 1e-5",
+        otherwise="1e-5, or a power of ten below one in ten times the records",
     )] = None
     periods: Annotated[int | None, Setting(
-        "Periods in which the same records are published, as of stations: `epsilon` is then one's part of "
-        "`budget`, unless it is given.", "privacy", minimum=2, maximum=1000, remedy="try 4",
-        otherwise="none: records of one period alone, such as sales, may take the whole in each",
+        "Periods in which the same records are published, as of stations: `epsilon` is then one's "
+        "part of `budget`, unless given.", "privacy", minimum=2, maximum=1000, remedy="try 4",
+        otherwise="none: every period has other records",
     )] = None
     period_number: Annotated[int, Setting(
-        "Which of these periods this release is, counted from 1.", "privacy", minimum=1, remedy="try 1",
+        "Which of these periods this release is, from 1.", "privacy", minimum=1, remedy="try 1",
     )] = 1
     period_shares: Annotated[PeriodShares, Setting(
-        "Whether all of these periods have equal parts, or the first one half: where nothing else is known, "
-        "it is what the others start from.", "privacy",
+        "Whether all periods have equal parts, or the first one half.", "privacy",
     )] = "equal"
     relation: Annotated[Relation, Setting(
-        "Which datasets are neighbours: one record exchanged, whose number is then public, or one record "
+        "Neighbouring datasets: one record exchanged, whose number is then public, or one record "
         "more or less.", "privacy",
     )] = "replace-one"
     records_about: Annotated[int | None, Setting(
-        "About how many records there are, by public knowledge; for the relation 'add-or-remove', and for a "
-        "proposed resolution.", "privacy", minimum=1, maximum=MOST_RECORDS, remedy="try 1000",
+        "About how many records there are, by public knowledge: for 'add-or-remove', and to "
+        "propose a resolution.", "privacy", minimum=1, maximum=MOST_RECORDS, remedy="try 1000",
         otherwise="the number of records, which is public",
     )] = None
     places_public: Annotated[bool, Setting(
-        "The records' places are public, as those of known stations, and only their values are protected.",
+        "The records' places are public, as those of known stations; only values are protected.",
         "privacy",
     )] = False
     paths: Annotated[int, Setting(
         "Number of released paths.", "privacy", minimum=1, maximum=1000, remedy="try 1",
     )] = 1
     pilot: Annotated[float | None, Setting(
-        "Share of epsilon for an accounted pilot that stands in for reference data.", "privacy", above=0,
+        "Share of epsilon for an accounted pilot in place of reference data.", "privacy", above=0,
         below=1, remedy="try 0.3", otherwise="no pilot",
     )] = None
     pilot_by: Annotated[PilotBy, Setting(
-        "What a pilot buys: noisy sums of all hexagons, or a private choice of a field's range, spread and "
-        "scatter.", "privacy",
+        "What a pilot buys: noisy sums of all hexagons, or a private choice of a field's range, "
+        "spread and scatter.", "privacy",
     )] = "sums"
     looked: Annotated[bool, Setting(
-        "Design or threshold were chosen after looking at the private data: the release is marked as tuned "
-        "without account.", "privacy",
+        "Design or threshold were chosen after looking at the private data: the release says so.", "privacy",
     )] = False
     accept_large_delta: Annotated[bool, Setting(
         "Release although delta is at least one in the number of records, which promises little.", "privacy",
     )] = False
     accept_weaker_promise: Annotated[bool, Setting(
-        "Release although an earlier release of the same records promised to hide what this one publishes: "
-        "the number of records, or their places.", "privacy",
+        "Release although an earlier release promised to hide what this one publishes: number of "
+        "records, or places.", "privacy",
     )] = False
     # fmt: on
 

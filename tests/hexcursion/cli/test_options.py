@@ -53,8 +53,8 @@ def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         main(["release", "--help-all"])
     text = " ".join(capsys.readouterr().out.split())
     for part in (
-        "--delta NUMBER Slack of the guarantee: how much the chance of any result may change beyond what",
-        "Default: 1e-5, or a power of ten below one in ten times the number of records.",
+        "--delta NUMBER Slack of the guarantee: how much the chance of any result may change beyond epsilon;",
+        "Default: 1e-5, or a power of ten below one in ten times the records.",
         "--focus {threshold,all}",
         "--bbox W S E N Bounding box of the area: west, south, east and north. In degrees.",
         "Names: exponential, car, matern32, squared-",

@@ -179,16 +179,29 @@ def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
 
 def test_the_reference_page_names_option_limits_default_and_meaning() -> None:
     lines = reference_page().splitlines()
+    assert ("| `paths` | whole number from 1 to 1000 | 1 | Number of released paths. |") in lines
     assert (
-        "| `paths` | `--paths` | a whole number from 1 to 1000 | 1 | Number of released paths. |"
-    ) in lines
-    assert (
-        "| `stated.contact` | in a file | a text of 1 to 1,000 characters | not stated by the curator "
+        "| `stated.contact` | text of 1 to 1,000 characters | not stated by the curator "
         "| Whom a reader may ask about the release. |"
     ) in lines
+    assert "| `quick` | switch | false | Search on a coarser grid, which is faster. |" in lines
+    assert "| `data.time` | text | none | Column with the date or time of a row. |" in lines
+    options = {line.split("`")[1]: line.split("`")[3] for line in lines if " (`--" in line}
+    assert options == {
+        "data.path": "--data",
+        "data.x": "--lon",
+        "data.y": "--lat",
+        "reference.path": "--reference",
+        "covariates": "--covariate",
+        "covariate_columns": "--covariate-column",
+        "features": "--feature",
+        "label_columns": "--label-column",
+        "layer_colours": "--layer-colour",
+        "layer_widths": "--layer-width",
+    }
     assert (
         "Each option of the private file also with this prefix, as --reference-value, for reference data "
-        "that differ: by default as there, but years, where, layer, place_sd, trip are not taken over."
+        "that differ: by default as there, except years, where, layer, place_sd, trip."
     ) in lines
 
 
