@@ -12,6 +12,7 @@ import pytest
 from data_loaders.house_prices import download
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.releasing.allowed_paths import public_folder
+from hexcursion.search.executors import Run
 from pages.data import public_files as public_data
 from pages.data.public_files import by_hand, download_job, public_offers
 from pages.shared.session.workspace import Fetched
@@ -85,9 +86,8 @@ def test_a_cancel_does_not_wait_for_a_silent_server_and_the_next_one_goes_on(ser
 def test_progress_never_falls_and_says_what_is_on_its_way(server: Server) -> None:
     seen: list[tuple[float, str]] = []
     file = public_data.price_paid_file(2018)
-    path = public_data._followed(
-        file, public_folder(), False, lambda fraction, text: seen.append((fraction, text)), 0.25, 2e6, 8e6
-    )
+    tell = Run(lambda fraction, text: seen.append((fraction, text))).part(0.25, 0.25).report
+    path = public_data._followed(file, public_folder(), False, tell, 2e6)
     assert path.read_bytes() == BODY
     fractions = [fraction for fraction, _ in seen]
     assert fractions == sorted(fractions)
