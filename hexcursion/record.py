@@ -56,18 +56,15 @@ LEAST_GAIN = 0.02
 """Gain over shuffled values below which a map shows nothing of the private values' places."""
 
 
-def few_words(records: int) -> str:
-    """That few records tell nothing without reference data, or not how right their map is; no
-    figure is given."""
-    if records > TOO_FEW_RECORDS:
-        return (
-            f"{records} records are too few to say how right the map will be: without reference data it "
-            f"takes {FEWEST_PROMISED}"
-        )
-    return (
-        f"{records} records are too few to tell where values lie: without reference data it takes more than "
-        f"{TOO_FEW_RECORDS}"
-    )
+def promises_nothing(n: int, *, public: bool) -> bool:
+    """Whether `n` records, the public number, are too few to say any figure of how right a map is:
+    it does not start from a `public` map."""
+    return n < FEWEST_PROMISED and not public
+
+
+def stops_by_number(basis: ReferenceKind, records: int) -> bool:
+    """Whether so few records stop a release: what its map shows was tried in simulated worlds alone."""
+    return basis == "simulated" and records <= TOO_FEW_RECORDS
 
 
 def tells_tempered(origin: str, *, public: bool, simulated: bool) -> bool:
@@ -131,8 +128,30 @@ class Yardsticks:
     colour_records: float | None = None
     public_records: float | None = None
     mixed_records: float | None = None
-    # the number of records, where it is too small to say any figure without reference data
+    # the number of records, where it is too small to say any figure of how right a map is
     few: int | None = None
+
+
+def few_words(expected: Expected | None, yardsticks: Yardsticks | None) -> str:
+    """That records are too few to tell where values lie, or how right their map is; "" where they are
+    enough. No figure of how right it is may then be said."""
+    records = None if yardsticks is None else yardsticks.few
+    if records is None:
+        return ""
+    if expected is not None and stops_by_number(expected.basis, records):
+        return (
+            f"{records} records are too few to tell where values lie: without reference data it takes more "
+            f"than {TOO_FEW_RECORDS}"
+        )
+    return promised_from(records)
+
+
+def promised_from(records: int) -> str:
+    """That so few records do not tell how right their map is, and what would."""
+    return (
+        f"{records} records are too few to say how right the map will be: it takes {FEWEST_PROMISED}, or a "
+        "public map to start from"
+    )
 
 
 GROUPS = (2, 5, 10)

@@ -338,17 +338,22 @@ def _print_search(tuned: Tuned) -> None:
         return
     print(f"\nTuned on {tuned.tried_on}, {plural(tuned.result.evaluated, 'design')} scored")
     print(f"  {'':<34}{'no privacy':>14}{'this release':>14}")
-    rows = (
+    rows = [
         ("epsilon", free.epsilon, chosen.epsilon),
         ("effective dimension", free.utility.effective_dimension, chosen.utility.effective_dimension),
-        ("held-out BCE", free.utility.bce, chosen.utility.bce),
-        ("held-out IoU", free.utility.holdout_iou, chosen.utility.holdout_iou),
-        ("IoU with their map without privacy", free.utility.agreement, chosen.utility.agreement),
-    )
+    ]
+    if not tuned.few:
+        rows += [
+            ("held-out BCE", free.utility.bce, chosen.utility.bce),
+            ("held-out IoU", free.utility.holdout_iou, chosen.utility.holdout_iou),
+            ("IoU with their map without privacy", free.utility.agreement, chosen.utility.agreement),
+        ]
     for name, left, right in rows:
         print(f"  {name:<34}{_figure(left):>14}{_figure(right):>14}")
     for remark in tuned.remarks():
         print(f"  {remark}")
+    if tuned.few:
+        return
     gap = tuned.result.iou_gap
     text = "undefined" if math.isnan(gap) else f"{100 * gap:.1f} %"
     print(f"  BCE increase {100 * tuned.result.bce_increase:.1f} %, IoU gap {text}")

@@ -21,6 +21,8 @@ from dpgp_core.releasing import draw_release
 from dpgp_core.simulation import World
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
+from hexcursion.record import promised_from
+from hexcursion.search.choice import too_few
 from hexcursion.search.executors import ALONE, Run
 from hexcursion.search.limit import LossWorlds, why_no_limit
 from hexcursion.search.optimise import search
@@ -204,9 +206,10 @@ def compare_mechanisms(
     baseline.
 
     Each mechanism gets the same thorough search of its grid. Nothing is drawn from private records
-    and nothing is charged. Raise `WorkflowError` for
-    impossible epsilons, or where the search cannot run.
+    and nothing is charged. Raise `WorkflowError` for impossible epsilons, for too few records to
+    tell how right a map is, or where the search cannot run.
     """
+    _refuse_few(project)
     if not epsilons or not all(epsilon > 0 for epsilon in epsilons):
         raise WorkflowError("Compare at one or more epsilons above 0.")
     run.report(0.0, "Fitting the map to be reached")
@@ -225,6 +228,13 @@ def compare_mechanisms(
     return Comparison(
         tuple(rows), project.delta, settings.unit, task.n, task.facts.lattice.size, project.reference_kind
     )
+
+
+def _refuse_few(project: Project) -> None:
+    """Raise `WorkflowError` for too few records: no figure of a mechanism may then be said."""
+    few = too_few(project, public=bool(project.settings.prior_mean))
+    if few is not None:
+        raise WorkflowError(f"Mechanisms cannot be compared: {promised_from(few)}.")
 
 
 def _row(task: SearchTask, name: str, epsilon: float, scoring: Run, fields: LossWorlds | None) -> Row:

@@ -295,11 +295,16 @@ def _refuse_looks(settings: ReleaseSettings, agreement: float | None, pay: bool)
 def _at_wanted_iou(
     project: Project, tuned: Tuned | None, agreement: float, listener: Listener
 ) -> tuple[Project, Choice]:
-    """Choose the smallest epsilon that reaches the wanted IoU, at most that of the settings."""
+    """Choose the smallest epsilon that reaches the wanted IoU, at most that of the settings.
+
+    Raise `WorkflowError` where none does, without a search, and for too few records to tell.
+    """
     if tuned is None:
         raise WorkflowError(
             "A wanted IoU needs the search: leave --lengthscale, --ridge and --shared-design out."
         )
+    if few := tuned.few:
+        raise WorkflowError(f"Do not ask for an agreement: {few}.")
     point, limit = smallest_epsilon(project, tuned, agreement), project.settings.epsilon
     if point is None:
         raise WorkflowError(f"No design reaches IoU {agreement:g} on {project.tried_on}: accept less.")

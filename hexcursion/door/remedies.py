@@ -94,10 +94,11 @@ class Tried:
         expected = self.expected
         if self.note:
             return f"cannot be tried: {self.note.rstrip('.')}"
-        if self.few and self.stopped:
+        if self.few and self.stopped and (expected is None or expected.records is None):
             return "still too few records to tell where values lie"
         if self.few:
-            return "not stopped; too few records to say how right its map will be"
+            stopped = "still poor" if self.stopped else "not stopped"
+            return f"{stopped}; too few records to say how right its map will be"
         if expected is not None and expected.records is not None:
             records = records_words(expected.records)
             return (

@@ -6,7 +6,14 @@ import numpy as np
 
 from dpgp_core.linalg import Floats
 from hexcursion.errors import WorkflowError
-from hexcursion.record import LOW_AGREEMENT, TOO_FEW_RECORDS, Expected, ReceiptLine, Yardsticks, few_words
+from hexcursion.record import (
+    LOW_AGREEMENT,
+    Expected,
+    ReceiptLine,
+    Yardsticks,
+    few_words,
+    stops_by_number,
+)
 
 
 class LowAgreement(WorkflowError):
@@ -32,8 +39,9 @@ def objections(
         )
     if expected is None:
         return ()
-    if yardsticks is not None and yardsticks.few is not None and yardsticks.few <= TOO_FEW_RECORDS:
-        return (few_words(yardsticks.few),)
+    few = None if yardsticks is None else yardsticks.few
+    if few is not None and stops_by_number(expected.basis, few):
+        return (few_words(expected, yardsticks),)
     if expected.agreement is None:
         return (
             "no agreement can be expected, as the map that it is tried on lies wholly on one side of the "

@@ -14,8 +14,10 @@ from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.numbers import significant
 from dpgp_core.releasing import PublicFacts
+from hexcursion.bundle.statement.promise import records_words
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.atlas import AtlasProject
+from hexcursion.record import few_words
 from hexcursion.search.choice import Choice, stated
 from hexcursion.search.executors import Run, silent
 from hexcursion.search.scenes import public_facts
@@ -125,9 +127,12 @@ def foretold_words(choice: AtlasChoice, names: tuple[str, ...]) -> tuple[str, ..
     ]
     for name, layer in zip(names, choice.layers, strict=True):
         found = layer.expected
+        if few := few_words(found, layer.yardsticks):
+            lines.append(f"{name}: {few}.")
+            continue
         if found is None or found.agreement is None:
             lines.append(f"{name}: nothing is known.")
             continue
-        records = "" if found.records is None else f", {100 * found.records:.0f} of 100 records on their side"
-        lines.append(f"{name}: agreement (IoU) {significant(found.agreement, 2)}{records}.")
+        records = "" if found.records is None else f"{records_words(found.records)} on their right side, "
+        lines.append(f"{name}: {records}agreement (IoU) {significant(found.agreement, 2)}.")
     return tuple(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.audit.coverage import Coverage, simulated_coverage
-from dpgp_core.excursion import excursion, iou
+from dpgp_core.excursion import excursion
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design, Parameter
@@ -18,18 +19,18 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import smooth
 from dpgp_core.releasing import draw_release
-from dpgp_core.simulation import Agreement
-from dpgp_core.yardstick import judged_domain
+from dpgp_core.yardstick import judged_domain, shown_side
 from hexcursion.bundle import supports
 from hexcursion.bundle.products import NO_RECORD_CLASS, likely
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
+from hexcursion.search.judging import judged_utility
 from hexcursion.search.pilot import cost_beside_pilot
 from hexcursion.search.public_map import answered, as_many, starting_point
 from hexcursion.search.scenes import Question, Start, make_scene, public_facts
 from hexcursion.search.score import as_shown, sharpened, utility_of
-from hexcursion.search.task import FrontierPoint, Scene, Scored, SearchResult, SearchTask
+from hexcursion.search.task import FrontierPoint, Scene, Scored, SearchResult, SearchTask, Utility
 from hexcursion.search.tuning import Tuned, search_task
 
 COVERAGE_SEED = 577215  # simulated releases of reference data only; a release never sees it
@@ -83,9 +84,11 @@ class Bench:
         found = _scorer(self._task, scene, design)(self._task.budget.epsilon)
         return None if found is None else as_shown(scene, sharpened(self._task, found))
 
-    def agreement(self, design: Design, response: ResponseScale) -> Agreement:
-        """How simulated releases of a design compare with the baseline."""
-        return self.scene(response).agreement(design)
+    def judged(self, design: Design, response: ResponseScale) -> Utility:
+        """Records on the side that simulated releases show, and their agreement in judged hexagons; nothing
+        else."""
+        scene = replace(self.scene(response), controls=())
+        return judged_utility(scene, design, Utility(math.nan, math.nan))
 
 
 @dataclass(frozen=True)
@@ -138,8 +141,8 @@ class Varied:
 
     value: float
     epsilon: float  # upper bound; `inf` where no finite one exists
-    agreement: float  # expected IoU with the reference baseline
-    spread: float  # its deviation over simulated releases
+    records: float  # expected share of records on the side that the map shows; NaN where unknown
+    agreement: float  # expected IoU with the reference baseline, in judged hexagons; NaN where unknown
 
 
 @dataclass(frozen=True)
@@ -167,8 +170,8 @@ def sweep(bench: Bench, scored: Scored, report: Report | None = None) -> tuple[V
             name = "the number of paths" if parameter.kind == "count" else f"the {parameter.name}"
             tell(done / total, f"Varying {name.replace('_', ' ')}")
             varied = mechanism.search.varied(design, parameter.name, value)
-            seen = bench.agreement(varied, scored.response)
-            points.append(Varied(value, bench.price(varied)[1], seen.iou, seen.iou_sd))
+            seen = bench.judged(varied, scored.response)
+            points.append(Varied(value, bench.price(varied)[1], seen.records, seen.judged_iou))
             done += 1
         found.append(Variation(parameter, float(getattr(design, parameter.name)), tuple(points)))
     return tuple(found)
@@ -302,12 +305,12 @@ SEVERAL = 5  # paths that are shown side by side
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRelease:
-    """A design drawn once on the reference data."""
+    """A design drawn once on the reference data; its figures are about the hexagons that it judges."""
 
     released: NDArray[np.bool_]  # (N,) the drawn set
     baseline: NDArray[np.bool_]  # (N,) the set without privacy
     classes: NDArray[np.int64]  # (N,) as the release would show them: 0 likely to 3 not judged
-    iou: float  # of both sets
+    right: float  # share of the records tried on the side that the map shows; NaN without a record
     # (K, N) the sets of paths, the release's first, K at least SEVERAL; none where they are free
     paths: NDArray[np.bool_]
 
@@ -331,6 +334,7 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
     else:
         placed = as_many(project, project.reference)
     world = make_scene(facts, Question.of(project), placed, scored.response, Start(offset)).world
+    world = world.aiming_at(result.baseline)
     mechanism, entropy = mechanism_of(design), SimulationEntropy(DRAWN_SEED)
     drawn = draw_release(mechanism.prepare(design, world.facts, world.records), entropy, simulation=True)
     released = world.published(drawn, design)
@@ -344,5 +348,7 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
     judged = np.ones(released.size, dtype=bool)
     if drawn.records is not None and project.exposure is None:
         judged = judged_domain(drawn.records)
-    classes = np.where(judged, 1 - likely(world.probabilities(drawn)), NO_RECORD_CLASS)
-    return SimulatedRelease(released, result.baseline, classes, iou(released, result.baseline), sets)
+    chance = world.probabilities(drawn)
+    classes = np.where(judged, 1 - likely(chance), NO_RECORD_CLASS)
+    right = world.sides_of_records.right(shown_side(chance, judged), judged)
+    return SimulatedRelease(released, result.baseline, classes, right, sets)

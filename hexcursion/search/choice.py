@@ -19,14 +19,14 @@ from hexcursion.project.response import FOCUSED, ResponseScale
 from hexcursion.project.simulated import WORLD_RANGES
 from hexcursion.record import (
     FEW_RECORDS,
-    FEWEST_PROMISED,
     LEAST_GAIN,
-    TOO_FEW_RECORDS,
     WIDE_RANGE,
     Expected,
     Tuning,
     Yardsticks,
     few_words,
+    promises_nothing,
+    stops_by_number,
 )
 from hexcursion.search.public_map import PublicMap, answered, public_map
 from hexcursion.search.scenes import ask_of, cut, private_n, public_facts
@@ -79,8 +79,7 @@ def expected_of(project: Project, scored: Scored) -> Expected:
         and high is not None
         and (private_n(project) < FEW_RECORDS or high - low >= WIDE_RANGE)
     )
-    few = too_few(project)
-    stopped = few is not None and few <= TOO_FEW_RECORDS
+    stopped = stops_by_number(project.reference_kind, private_n(project))
     return Expected(
         _known(found.agreement),
         _known(found.area_error),
@@ -95,14 +94,18 @@ def expected_of(project: Project, scored: Scored) -> Expected:
     )
 
 
-def too_few(project: Project) -> int | None:
-    """The public number of records, where without reference data it is too small to say any figure."""
+def too_few(project: Project, *, public: bool) -> int | None:
+    """The public number of records, where a release that starts from a `public` map, or not, promises
+    nothing."""
     number = private_n(project)
-    return number if project.simulated and number < FEWEST_PROMISED else None
+    return number if promises_nothing(number, public=public) else None
 
 
-def yardsticks_of(project: Project, scored: Scored, one_colour: float, free: float | None) -> Yardsticks:
-    """What maps without any private record reach, to compare with a scored design."""
+def yardsticks_of(
+    project: Project, scored: Scored, one_colour: float, free: float | None, *, public: bool
+) -> Yardsticks:
+    """What maps without any private record reach, to compare with a scored design; `public`: whether a
+    release starts from a public map."""
     found = scored.utility
     return Yardsticks(
         one_colour,
@@ -111,7 +114,7 @@ def yardsticks_of(project: Project, scored: Scored, one_colour: float, free: flo
         _known(found.colour_records),
         _known(found.public_records),
         _known(found.mixed_records),
-        too_few(project),
+        too_few(project, public=public),
     )
 
 
@@ -228,8 +231,8 @@ def fixed_words(
     """The proposal without reference data, what simulated worlds tell of it, and what would tell more."""
     title = mechanism_of(result.chosen.design).title
     text = f"No reference data: one fixed design of {title.lower()}, {fixed_said(result)}."
-    if yardsticks is not None and yardsticks.few is not None:
-        return (text, f"{few_words(yardsticks.few)}.")
+    if few := few_words(expected, yardsticks):
+        return (text, f"{few}.")
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
         return (text, "In all simulated worlds the map has one side only, so no agreement can be stated.")
     agreement = range_words(expected.low, expected.high, little=expected.little)
@@ -318,6 +321,22 @@ def _with_area(scored: Scored) -> str:
     area = scored.utility.area_error
     beside = f", the area {off_words(area)}" if math.isfinite(area) else ""
     return f"{agreement_words(scored.utility.agreement)}{beside}"
+
+
+def unused_words(left_out: tuple[str, ...], *, unread: bool) -> list[str]:
+    """A sentence for each thing that was asked for and not used: priors `left_out`, `unread` covariates."""
+    sentences = []
+    if left_out:
+        sentences.append(
+            f"The search left out the prior {' and '.join(left_out)}: it needs a dense matrix, too large for "
+            "this many hexagons. A coarser resolution would include it."
+        )
+    if unread:
+        sentences.append(
+            "The covariates are neither used nor published: the reference data do not follow them, or the "
+            "mechanism cannot use them."
+        )
+    return sentences
 
 
 def edge_words(result: SearchResult) -> tuple[str, ...]:

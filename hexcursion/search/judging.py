@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpgp_core.excursion import agreed
+from dpgp_core.excursion import agreed, iou
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
@@ -36,7 +36,8 @@ class Shown:
 
 
 def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
-    """Return what a design achieves with the shares of records that lie on the side a map shows.
+    """Return what a design achieves with the shares of records that lie on the side a map shows, and the
+    agreement of its shown set.
 
     Of its own map, the better map of one colour, chosen knowing the answer, the public map that a release
     starts from, and a release of values exchanged among their places. All are about the hexagons that the
@@ -54,10 +55,11 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
             colour = sides.one_colour(shown.judged)
             free = np.nan if public is None else sides.right(public, shown.judged)
             told = _told(shown, temper=temper)
-            rows.append((right, colour, free, right - np.fmax(colour, free), told.orange, told.finds))
+            gain, reached = right - np.fmax(colour, free), _agreed(shown, world)
+            rows.append((right, colour, free, gain, reached, told.orange, told.finds))
         if scene.controls and number % step == 0 and number // step < len(scene.controls):
             mixed.append(_exchanged(scene.controls[number // step], design, sides))
-    right, colour, free, gain, orange, finds = (_mean(column) for column in zip(*rows, strict=True))
+    right, colour, free, gain, reached, orange, finds = map(_mean, zip(*rows, strict=True))
     return replace(
         found,
         records=right,
@@ -65,9 +67,16 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
         public_records=free,
         records_gain=gain,
         mixed_records=_mean(mixed),
+        judged_iou=reached,
         orange=orange,
         finds=finds,
     )
+
+
+def _agreed(shown: Shown, world: World) -> float:
+    """IoU of the shown set with the map to be reached, within the judged hexagons; NaN where that is not
+    known."""
+    return math.nan if world.baseline is None else iou(shown.side, world.baseline & shown.judged)
 
 
 def _told(shown: Shown, *, temper: bool) -> Promise:

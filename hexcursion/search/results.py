@@ -143,8 +143,8 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
 
 def _yardsticks(project: Project, tuned: Tuned, scored: Scored) -> Yardsticks | None:
     """Those of the search, with the design's own."""
-    known = tuned.choice.yardsticks
-    return known and yardsticks_of(project, scored, known.one_colour, known.free)
+    known, public = tuned.choice.yardsticks, tuned.choice.public_map is not None
+    return known and yardsticks_of(project, scored, known.one_colour, known.free, public=public)
 
 
 def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:

@@ -295,7 +295,8 @@ def _judged(project: Project, shared: SharedDesign) -> tuple[Expected, Yardstick
     task = replace(search_task(joint, unconstrained=model), frontier=(), walked=())
     result = unsearched(task, shared.design, lambda share, text: None)
     expected = expected_of(joint, result.chosen)
-    return expected, yardsticks_of(joint, result.chosen, result.one_colour, None)
+    public = shared.model is not None
+    return expected, yardsticks_of(joint, result.chosen, result.one_colour, None, public=public)
 
 
 def _of_all(project: Project, holders: int, records: int) -> Project:

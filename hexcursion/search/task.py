@@ -53,6 +53,7 @@ class Utility:
     public_records: float = math.nan
     mixed_records: float = math.nan
     records_gain: float = math.nan
+    judged_iou: float = math.nan  # expected IoU of the shown set, within the hexagons that a release judges
     # what its releases tell of themselves, as `Promise` has it; NaN for those that tell no chances
     orange: float = math.nan
     finds: float = math.nan
@@ -279,7 +280,16 @@ _NONE = (
     "A worker of the Dask cluster sent no answer of this search: let every worker run the same version of "
     "this program."
 )
-RECORDS = ("records", "colour_records", "public_records", "mixed_records", "records_gain", "orange", "finds")
+RECORDS = (
+    "records",
+    "colour_records",
+    "public_records",
+    "mixed_records",
+    "records_gain",
+    "judged_iou",
+    "orange",
+    "finds",
+)
 _PLAIN = (type(None), bool, int, float, str)
 
 

@@ -33,6 +33,7 @@ from hexcursion.search.choice import (
     records_said,
     start_words,
     tuning_of,
+    unused_words,
     yardsticks_of,
 )
 from hexcursion.search.executors import ALONE, Run
@@ -82,12 +83,18 @@ class Tuned:
     tried_on: TriedOn = "the reference data"  # see `Project.tried_on`
     unread: bool = False  # covariates were named, and the design reads none
 
+    @property
+    def few(self) -> str:
+        """Why no figure may be said of how right a map is; "" where one may. See `few_words`."""
+        return few_words(self.choice.expected, self.choice.yardsticks)
+
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know before releasing, in words; all from what designs were tried on."""
         if self.result.fixed:
             return fixed_words(self.choice.expected, self.choice.yardsticks, self.result)
-        if self.choice.yardsticks is not None and self.choice.yardsticks.few is not None:
-            return (f"{few_words(self.choice.yardsticks.few)}.",)
+        unused = unused_words(self.left_out, unread=self.unread)
+        if few := self.few:
+            return (f"{few}.", *edge_words(self.result), *unused)
         sentences = []
         inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
         if inside in (0.0, 1.0):
@@ -103,16 +110,7 @@ class Tuned:
         ]
         sentences += edge_words(self.result)
         sentences += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
-        if self.left_out:
-            sentences.append(
-                f"The search left out the prior {' and '.join(self.left_out)}: it needs a dense matrix, too "
-                "large for this many hexagons. A coarser resolution would include it."
-            )
-        if self.unread:
-            sentences.append(
-                "The covariates are neither used nor published: the reference data do not follow them, or "
-                "the mechanism cannot use them."
-            )
+        sentences += unused
         if self.free_agreement is not None:
             sentences.append(
                 "The map of public data alone reaches an agreement (IoU) of about "
@@ -207,7 +205,8 @@ def concluded(
     public = public_map(project, result.model, chosen.response, field)
     kind: TuningKind = "fixed" if result.fixed else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
-    yardsticks = yardsticks_of(project, chosen, result.one_colour, free_agreement)
+    started = public is not None
+    yardsticks = yardsticks_of(project, chosen, result.one_colour, free_agreement, public=started)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     predicted = result.public_mean and last_of_several(project) is None

@@ -17,11 +17,12 @@ from hexcursion.project.model import Project
 from hexcursion.search.bench import simulated_release
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
-from hexcursion.words import agreement_words, one_in, quantity, side_words
+from hexcursion.words import one_in, quantity, side_words
 from pages.compare import view
 from pages.compare.view import EDITIONS, LEAST, MEASURES, WORDS
 from pages.privacy.design_panels import show_release_beside
 from pages.privacy.frontier import clicked, epsilon_layers, limit_lines
+from pages.privacy.trials import of_100
 from pages.release.releasing import baseline_at
 from pages.shared import maps
 from pages.shared.charts import alt
@@ -208,7 +209,7 @@ def show_map(work: Workspace, project: Project, found: Comparison, number: int) 
     if row.result is None or row.best is None:
         return
     seen = simulated_release(project, row.result, row.best)
-    title = f"{row.title} at ε {row.epsilon:g}, agreement {agreement_words(seen.iou)}"
+    title = f"{row.title} at ε {row.epsilon:g}: {of_100(seen.right)} records on their right side"
     show_release_beside(
         work, project, seen, (title, "Reference map without privacy"), f"compare_map_{number}"
     )

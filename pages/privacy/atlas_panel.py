@@ -8,13 +8,15 @@ import streamlit as st
 
 from dpgp_core.atlas.design import Columns
 from hexcursion.project.atlas import AtlasProject
-from hexcursion.record import Expected
+from hexcursion.record import few_words
 from hexcursion.search.atlas import AtlasChoice, foretold_words
+from hexcursion.search.choice import Choice
 from hexcursion.settings.atlas import MECHANISM, AtlasSettings
 from hexcursion.words import listed, plural, quantity, ratio_words, side_words
 from pages.privacy import ask
 from pages.privacy.designs import atlas_job
 from pages.privacy.numbers import ask_cutoff, ask_slack_and_paths
+from pages.privacy.trials import of_100
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
 from pages.shared.session.found import Found
@@ -102,15 +104,12 @@ def _proposal(work: Workspace, found: Found) -> None:
     worth = "All" if not poor else f"{good} of"
     said = f"{worth} {plural(len(names), 'map')} are worth releasing for ε {epsilon:g} together."
     st.markdown(f"**{plain(said)}**")
-    expected = [layer.expected for layer in choice.layers]
-    records = [None if each is None else each.records for each in expected]
+    figures = [figures_of(layer) for layer in choice.layers]
     st.table(
         {
             "Map": [plain(work.called(name)) for name in names],
-            "Agreement (IoU)": [plain(agreement_of(each)) for each in expected],
-            "Records on their side": [
-                "–" if share is None else f"{100 * share:.0f} of 100" for share in records
-            ],
+            "Records on their right side": [plain(records) for records, _ in figures],
+            "Agreement (IoU)": [plain(agreement) for _, agreement in figures],
             "Advice": ["leave out" if name in poor else "release" for name in names],
         },
         hide_index=True,
@@ -134,7 +133,13 @@ def _proposal(work: Workspace, found: Found) -> None:
         st.markdown(plain(foretold_words(choice, names)[0]))
 
 
-def agreement_of(expected: Expected | None) -> str:
-    """The agreement that a map is expected to have, in words."""
-    known = None if expected is None else expected.agreement
-    return "not known" if known is None else ratio_words(known)
+def figures_of(choice: Choice) -> tuple[str, str]:
+    """The records that a map is expected to show on their right side, and its agreement, in words; neither
+    where records are too few."""
+    expected = choice.expected
+    if few_words(expected, choice.yardsticks):
+        return "too few records", "–"
+    if expected is None:
+        return "–", "not known"
+    records = "–" if expected.records is None else of_100(expected.records)
+    return records, "not known" if expected.agreement is None else ratio_words(expected.agreement)

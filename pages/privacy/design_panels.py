@@ -15,7 +15,6 @@ from geo.maps.painting import LegendEntry, Painting, legend, paint_set
 from hexcursion.bundle.products import paint_previewed
 from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease, Variation, simulated_release
-from hexcursion.search.choice import too_few
 from hexcursion.search.task import Scored, family_of
 from pages.privacy import frontier, trials
 from pages.privacy.question_view import threshold_words
@@ -112,8 +111,7 @@ def _number(column: Any, entry: Entry, key: str) -> float:
 
 def _worth(work: Workspace, found: Found, scored: Scored) -> None:
     settings = found.project.settings
-    few = too_few(found.project) is not None
-    reached = "" if few else f" · agreement {plain(trials.achieved_words(scored))}"
+    reached = "" if found.few else f" · {plain(trials.achieved_words(scored))}"
     st.markdown(f"**{plain(trials.cost(scored.epsilon))}**{reached}")
     if scored.epsilon > settings.epsilon:
         st.warning(
@@ -211,7 +209,10 @@ def simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedRelease
 
 
 def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
-    """Button, progress, then what the simulated releases say."""
+    """Button, progress, then what the simulated releases say; nothing of too few records."""
+    if found.few:
+        st.caption(f"{plain(found.few)}.")
+        return
     if not trials.covers(scored.design):
         st.caption(
             "One path is one possible map: it cannot say what is surely inside. With two paths or more this "
@@ -240,11 +241,16 @@ GROUND = "#7b8a90"
 
 
 def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
-    """Button, progress, then the charts of the design looked at."""
+    """Button, progress, then the charts of the design looked at; of too few records those of its cost."""
+    few = bool(found.few)
+    below = (
+        f"{plain(found.few)}."
+        if few
+        else f"Below: the records on the side that the map shows, on {plain(found.project.tried_on)}."
+    )
     st.caption(
         "One number of the design is varied, up to four times either way, and the others stay. Above: ε, the "
-        "lowest of the proved upper bounds. Below: the expected agreement on "
-        f"{plain(found.project.tried_on)}. The line marks the design as it is."
+        f"lowest of the proved upper bounds. {below} The line marks the design as it is."
     )
     answer = side_jobs.follow(
         work,
@@ -262,21 +268,27 @@ def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
             with column:
                 name, term, unit = each.parameter.name, each.parameter.term, trials.unit_of(each.parameter)[0]
                 st.markdown(f"**{label(term)}**" + (f" ({plain(unit)})" if unit else ""), help=tip(term))
-                words = f"{TERMS[term].word}: {trials.variation_words(each)}"
-                st.altair_chart(_cost(each, variations), key=f"vary_{name}_cost", alt=f"Epsilon by {words}")
-                st.altair_chart(_agreement(each, variations), key=f"vary_{name}", alt=f"Agreement by {words}")
+                words = f"{TERMS[term].word}: {trials.variation_words(each, few=few)}"
+                costs = _cost(each, variations, few=few)
+                st.altair_chart(costs, key=f"vary_{name}_cost", alt=f"Epsilon by {words}")
+                if not few:
+                    st.altair_chart(_right(each, variations), key=f"vary_{name}", alt=f"Records by {words}")
     for each in variations:
-        st.caption(f"**{label(each.parameter.term)}.** {plain(trials.variation_words(each))}")
+        st.caption(f"**{label(each.parameter.term)}.** {plain(trials.variation_words(each, few=few))}")
     if any(math.isinf(point.epsilon) for each in variations for point in each.points):
         st.caption("∞ marks values for which no finite bound is proved: such a design cannot be released.")
 
 
-def _base(variation: Variation, title: str | None) -> alt.Chart:
-    rows = trials.varied_rows(variation)
+def _base(variation: Variation, title: str | None, *, few: bool = False) -> alt.Chart:
+    rows = trials.varied_rows(variation, few=few)
     values = [row["value"] for row in rows]
     here = [row["value"] for row in rows if row["here"]]
     ticks = sorted({values[0], *here, values[-1]})
     axis = alt.Axis(values=ticks, format=".2~r", title=title)
+    reached = [
+        alt.Tooltip("records:Q", title="records on their right side", format=".1%"),
+        alt.Tooltip("agreement:Q", title="agreement (IoU), judged hexagons", format=".3f"),
+    ]
     return alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
             "value:Q",
@@ -286,7 +298,7 @@ def _base(variation: Variation, title: str | None) -> alt.Chart:
         tooltip=[
             alt.Tooltip("value:Q", title=TERMS[variation.parameter.term].word, format=".3~g"),
             alt.Tooltip("said:N", title="cost"),
-            alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".3f"),
+            *(() if few else reached),
         ],
     )
 
@@ -295,9 +307,9 @@ def _here(base: alt.Chart) -> Any:
     return base.transform_filter("datum.here").mark_rule(color=GROUND, strokeDash=[3, 3])
 
 
-def _cost(variation: Variation, variations: tuple[Variation, ...]) -> Any:
+def _cost(variation: Variation, variations: tuple[Variation, ...], *, few: bool = False) -> Any:
     """Solid: epsilon on one log scale for all charts; infinite values are signs on the upper edge."""
-    base = _base(variation, None)
+    base = _base(variation, None, few=few)
     ends, ticks = trials.cost_scale(variations)
     height = alt.Y(
         "epsilon:Q",
@@ -317,20 +329,18 @@ def _cost(variation: Variation, variations: tuple[Variation, ...]) -> Any:
     return alt.layer(*layers).properties(height=130)
 
 
-def _agreement(variation: Variation, variations: tuple[Variation, ...]) -> Any:
-    """Dashed, hollow: agreement, on one scale for all four charts."""
-    known = [
-        point.agreement for each in variations for point in each.points if math.isfinite(point.agreement)
-    ]
+def _right(variation: Variation, variations: tuple[Variation, ...]) -> Any:
+    """Dashed, hollow: the share of records on their right side, on one scale for all four charts."""
+    known = [point.records for each in variations for point in each.points if math.isfinite(point.records)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     room = max(0.1 * (high - low), 0.01)
     unit = trials.unit_of(variation.parameter)[0]
     base = _base(variation, TERMS[variation.parameter.term].word + (f" ({unit})" if unit else ""))
     height = alt.Y(
-        "agreement:Q",
-        title="agreement",
+        "records:Q",
+        title="records right",
         scale=alt.Scale(domain=[max(0.0, low - room), min(1.0, high + room)], nice=True, zero=False),
-        axis=alt.Axis(format=".2f", tickCount=4),
+        axis=alt.Axis(format=".0%", tickCount=4),
     )
     layers = [
         _here(base),

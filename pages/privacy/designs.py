@@ -178,6 +178,7 @@ def dots(tuned: Tuned) -> list[dict[str, Any]]:
             "number": number,
             "epsilon": epsilon,
             "agreement": one.utility.agreement,
+            "records": one.utility.records if math.isfinite(one.utility.records) else None,
             "low": max(0.0, one.utility.agreement - one.utility.agreement_sd),
             "high": min(1.0, one.utility.agreement + one.utility.agreement_sd),
             "family": line_of(one.design, drawn),

@@ -142,6 +142,7 @@ def _chart(found: Found, key: str) -> FrontierPoint | None:
     scale = alt.Scale(domain=[round(lowest, 1), 1.0])
     height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
     figures = [
+        alt.Tooltip("records:Q", title="records on their right side", format=".0%"),
         alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
         alt.Tooltip("design:N", title="parameters"),
     ]
@@ -179,8 +180,12 @@ MODEL = "from the model of the map without privacy"
 
 
 def show_limit(work: Workspace, found: Found) -> None:
-    """Button, progress, then what every budget loses of a field, above the line that none can undercut."""
+    """Button, progress, then what every budget loses of a field, above the line that none can undercut;
+    nothing of too few records."""
     project = found.project
+    if found.few:
+        st.caption(f"{plain(found.few)}.")
+        return
     asked = answered(project, found.tuned.result)
     if why := why_no_limit(asked):
         st.caption(plain(why))

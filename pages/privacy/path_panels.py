@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from geo.maps.layers import boundaries_legend
@@ -21,7 +20,6 @@ from hexcursion.search.bench import SEVERAL, SHARES, SimulatedRelease
 from hexcursion.search.results import settle_on
 from hexcursion.search.task import FrontierPoint, Scored
 from hexcursion.settings.names import DEFAULT_MECHANISMS
-from hexcursion.words import agreement_words
 from pages.privacy import design_panels, frontier, trials
 from pages.privacy.designs import beside_job
 from pages.privacy.question_view import threshold_words
@@ -129,7 +127,7 @@ def _drawn(
     project, what = found.project, threshold_words(work)
     private, paths = design_panels.is_private(project), seen.paths if count == 1 else seen.paths[:count]
     if way == "one":
-        title = f"One path, simulated: agreement {agreement_words(iou(paths[0], seen.baseline))}"
+        title = f"One path, simulated{_right(found, seen.right)}"
         pane = design_panels.set_pane(work, project, paths[0], title, "Simulated")
         return pane, design_panels.set_legend(work, paths[0]), f"{int(paths[0].sum()):,} hexagons are {what}."
     some = f"{SEVERAL} paths that could be drawn; one is" if count == 1 else f"{count} paths, all"
@@ -148,6 +146,11 @@ def _drawn(
         for each in legend(painting, maps.theme())
     )
     return pane, entries, f"{sure:,} hexagons are {what} in all {len(paths)} paths."
+
+
+def _right(found: Found, share: float) -> str:
+    """The end of a pane's title: the records on the side that it shows; "" of too few records."""
+    return "" if found.few else f": {trials.of_100(share)} records on their right side"
 
 
 def show_choices(work: Workspace, found: Found, scored: Scored) -> None:
@@ -176,11 +179,11 @@ def _beside(work: Workspace, found: Found, scored: Scored) -> None:
     rival: Scored = answer.result
     own, project = MECHANISMS[PATHS_ALONE].line, found.project
     first, second = (design_panels.simulated(work, found, each) for each in (scored, rival))
-    sets = ((own, first.released, first.iou), (other, second.released, second.iou))
+    sets = ((own, first.released, first.right), (other, second.released, second.right))
     what = threshold_words(work)
     panes = [
-        design_panels.set_pane(work, project, cells, f"{name}: agreement {agreement_words(agreed)}", name)
-        for name, cells, agreed in sets
+        design_panels.set_pane(work, project, cells, f"{name}{_right(found, right)}", name)
+        for name, cells, right in sets
     ]
     maps.show(
         project.domain,
@@ -193,12 +196,12 @@ def _beside(work: Workspace, found: Found, scored: Scored) -> None:
         height=320,
         layers=project.layers,
     )
-    said = (
-        f"Both at ε {settings.epsilon:g}, each drawn once in simulation. Expected agreement: {own.lower()} "
-        f"{agreement_words(scored.utility.agreement)}, {other.lower()} "
-        f"{agreement_words(rival.utility.agreement)}."
+    said = f"Both at ε {settings.epsilon:g}, each drawn once in simulation. "
+    expected = (
+        f"Expected records on their right side: {own.lower()} {trials.of_100(scored.utility.records)}, "
+        f"{other.lower()} {trials.of_100(rival.utility.records)}."
     )
-    st.caption(plain(said))
+    st.caption(plain(said + (f"{found.few}." if found.few else expected)))
 
 
 def _prior_noise(work: Workspace, found: Found, scored: Scored) -> None:
@@ -207,7 +210,7 @@ def _prior_noise(work: Workspace, found: Found, scored: Scored) -> None:
     assert isinstance(design, PosteriorSamplingDesign)
     st.caption(
         f"{TERMS['noise_scale'].meaning} The other noise then shrinks, so that ε stays {settings.epsilon:g}; "
-        "what it costs is agreement."
+        "what it costs is how right the map is."
     )
     own = min(SHARES, key=lambda share: abs(share - design.noise_share))
     share = st.select_slider(
@@ -233,12 +236,12 @@ def _prior_noise(work: Workspace, found: Found, scored: Scored) -> None:
     if share not in judged:
         st.info(f"No such path meets ε {settings.epsilon:g}.", icon=":material/block:")
         return
-    was, now = (one.utility.agreement for one in (judged.get(own, scored), judged[share]))
+    was, now = (one.utility.records for one in (judged.get(own, scored), judged[share]))
     said = (
-        f"With {100 * share:.0f} % prior noise: expected agreement {agreement_words(now)} at ε "
-        f"{settings.epsilon:g}, instead of {agreement_words(was)}."
+        f"With {100 * share:.0f} % prior noise: {trials.of_100(now)} records expected on their right side "
+        f"at ε {settings.epsilon:g}, instead of {trials.of_100(was)}."
     )
-    st.markdown(plain(said))
+    st.markdown(plain(f"{found.few}." if found.few else said))
     if share != own and judged[share].epsilon <= settings.epsilon:
         st.button(
             "Use this prior noise",

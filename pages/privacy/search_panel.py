@@ -8,8 +8,7 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
-from hexcursion.record import few_words
-from hexcursion.search.choice import fixed_said, records_said, too_few
+from hexcursion.search.choice import fixed_said, records_said
 from hexcursion.search.results import at_budget
 from hexcursion.search.score import takes_fixed
 from hexcursion.search.task import FrontierPoint, Scored
@@ -152,7 +151,7 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
         return
     work.found = Found(project, tuned, tuned.choice)
     wanted = side_jobs.planning(work).wanted
-    if wanted is not None and work.fits():
+    if wanted is not None and work.fits() and not work.found.few:
         frontier.begin_solving(work, work.found, wanted)
     st.rerun()  # the side bar, the steps and the slack were drawn before anything was found
 
@@ -161,14 +160,16 @@ def _found(work: Workspace, found: Found) -> Scored:
     """The proposal, its preview and the way on; then what other budgets and mechanisms reach."""
     st.header("The proposal", anchor=False)
     wanted = side_jobs.planning(work).wanted
-    solved = None if wanted is None else frontier.show_solved(work, found, wanted)
+    solved = None if wanted is None or found.few else frontier.show_solved(work, found, wanted)
     st.markdown(f"**{plain(verdict(found))}**")
+    if wanted is not None and found.few:
+        st.caption("No budget is looked for by agreement, as nothing tells the agreement of so few records.")
     st.caption(plain(frontier.guess_of(found)))
     preview = st.container()
     if st.button("Go to the release", type="primary", icon=RELEASE.icon, key=f"to_release_{work.mark}"):
         st.switch_page(RELEASE.path)
     key = f"frontier_{work.mark}_{found.project.settings.epsilon:g}"
-    few = too_few(found.project) is not None
+    few = found.few
     found, picked = (found, None) if few else frontier.show(work, found, key)
     if said := path_panels.needed(found):
         st.markdown(plain(said))
@@ -192,7 +193,7 @@ def _found(work: Workspace, found: Found) -> Scored:
         if not few:
             st.markdown(
                 f"**{'The design to release' if looked_at is None else 'The design looked at'}:** "
-                f"agreement {plain(achieved_words(scored))}."
+                f"{plain(achieved_words(scored))}."
             )
         st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
         if not few:
@@ -287,8 +288,8 @@ def verdict(found: Found) -> str:
         known = choice.expected is not None and choice.expected.agreement is not None
         helps = "; the step Release proposes what helps" if known else ""
         return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
-    if choice.yardsticks is not None and choice.yardsticks.few is not None:
-        return f"Not stopped, but {few_words(choice.yardsticks.few)}."
+    if found.few:
+        return f"Not stopped, but {found.few}."
     said = records_said(choice.expected, choice.yardsticks)
     if not said:
         return "Nothing is known of how right this map will be: its design was given by hand."

@@ -11,6 +11,7 @@ from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Design, Parameter, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
+from hexcursion.bundle.statement.promise import records_words
 from hexcursion.door.pipeline import search_design
 from hexcursion.door.remedies import Remedy, Tried, try_remedy
 from hexcursion.errors import Report, WorkflowError
@@ -29,7 +30,7 @@ from hexcursion.search.limit import Loss, losses
 from hexcursion.search.results import as_searched
 from hexcursion.search.task import FrontierPoint, Scored, family_of
 from hexcursion.search.tuning import Tuned
-from hexcursion.words import plural, ratio_words, spread_words
+from hexcursion.words import plural, spread_words
 from pages.privacy.designs import expected_words, family, line_of, where_of
 from pages.shared.subprocess_job import UNASKED, in_background
 
@@ -222,37 +223,52 @@ def unit_of(parameter: Parameter) -> tuple[str, float]:
     return ("km", 1000.0) if parameter.kind == "length" else ("", 1.0)
 
 
-def varied_rows(variation: Variation) -> list[dict[str, Any]]:
-    """Rows of a chart, one per value of the parameter; None where there is no finite number."""
+def varied_rows(variation: Variation, *, few: bool = False) -> list[dict[str, Any]]:
+    """Rows of a chart, one per value of the parameter; None where there is no finite number, and of too
+    `few` records no figure of how right a map is."""
     divisor = unit_of(variation.parameter)[1]
     return [
         {
             "value": point.value / divisor,
             "epsilon": None if math.isinf(point.epsilon) else point.epsilon,
             "said": cost(point.epsilon),
-            "agreement": point.agreement if math.isfinite(point.agreement) else None,
             "here": point.value == variation.current,
             "unbounded": math.isinf(point.epsilon),
+            **({} if few else {"records": _finite(point.records), "agreement": _finite(point.agreement)}),
         }
         for point in variation.points
     ]
 
 
-def variation_words(variation: Variation) -> str:
-    """Say where a varied parameter begins and ends, and what that does."""
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def variation_words(variation: Variation, *, few: bool = False) -> str:
+    """Say where a varied parameter begins and ends, and what that does; of too `few` records the cost
+    alone."""
     unit, divisor = unit_of(variation.parameter)
     first, last = variation.points[0], variation.points[-1]
     ends = (significant(each.value / divisor, 3 if unit else 2) for each in (first, last))
     span = " to ".join(ends) + (f" {unit}" if unit else "")
-    return (
-        f"From {span}: {cost(first.epsilon)} to {cost(last.epsilon)}, "
-        f"agreement {ratio_words(first.agreement)} to {ratio_words(last.agreement)}."
-    )
+    costs = f"From {span}: {cost(first.epsilon)} to {cost(last.epsilon)}"
+    if few:
+        return f"{costs}."
+    sides = " to ".join(of_100(each.records) for each in (first, last))
+    return f"{costs}, {sides} records on their right side."
+
+
+def of_100(share: float) -> str:
+    """A share of records in front of their name, "83 of 100"; of a map that judges none "no"."""
+    return records_words(share).removesuffix(" records") if math.isfinite(share) else "no"
 
 
 def achieved_words(scored: Scored) -> str:
-    """The mean and spread of an agreement, in words."""
+    """The records on their right side, then the mean and spread of the agreement, in words."""
     utility = scored.utility
     rest = expected_words(utility.agreement, utility.area_error, utility.right).partition(", ")[2]
     agreed = spread_words(utility.agreement, utility.agreement_sd)
-    return f"{agreed} with {plural(scored.design.paths, 'path')}" + (f", {rest}" if rest else "")
+    text = f"agreement {agreed} with {plural(scored.design.paths, 'path')}" + (f", {rest}" if rest else "")
+    if not math.isfinite(utility.records):
+        return text
+    return f"{records_words(utility.records)} on their right side, {text}"

@@ -15,7 +15,6 @@ from hexcursion.estimates.forecasts import expected_release
 from hexcursion.ledger import RequestTaken
 from hexcursion.ledger.errors import Unreleased
 from hexcursion.ledger.sentences import alike_text, shared_text
-from hexcursion.record import few_words
 from hexcursion.releasing.transaction import Plan
 from hexcursion.search.atlas import foretold_words
 from hexcursion.search.choice import records_said
@@ -211,14 +210,14 @@ def _question(work: Workspace, found: Found, budget: BudgetState, total: float |
         rule, *others = foretold_words(choice, project.settings.names)
         st.markdown("\n".join(f"- {plain(line)}" for line in others))
         st.caption(plain(rule))
-    elif found.choice.yardsticks is not None and found.choice.yardsticks.few is not None:
-        st.markdown(f"**{plain(few_words(found.choice.yardsticks.few))}**.")
+    elif found.few:
+        st.markdown(f"**{plain(found.few)}**.")
     elif expected is None:
         st.markdown("How good the map will be is **not known**: its design was given by hand.")
     else:
         told = {"orange": expected.orange, "finds": expected.finds}
         promise = "" if expected.finds is None else promise_words(told, settings.direction)
-        said = promise or records_said(expected, found.choice.yardsticks)
+        said = " ".join(filter(None, [records_said(expected, found.choice.yardsticks), promise]))
         st.markdown(
             f"**{plain(said)}** Expected, from releases simulated on {plain(_basis(expected.basis))}."
             if said

@@ -16,8 +16,8 @@ VARIED = Variation(
     LENGTHSCALE,
     2000.0,
     (
-        Varied(1000.0, 2.0, 0.5, 0.1),
-        Varied(2000.0, 4.0, 0.7, 0.1),
+        Varied(1000.0, 2.0, 0.5, 0.3),
+        Varied(2000.0, 4.0, 0.7, 0.4),
         Varied(8000.0, float("inf"), float("nan"), float("nan")),
     ),
 )
@@ -71,7 +71,8 @@ def varied(title: str | None) -> dict[str, Any]:
         "tooltip": [
             {"field": "value", "format": ".3~g", "title": "range of the prior", **NUMBER},
             {"field": "said", "title": "cost", **NAME},
-            {"field": "agreement", "format": ".3f", "title": "agreement (IoU)", **NUMBER},
+            {"field": "records", "format": ".1%", "title": "records on their right side", **NUMBER},
+            {"field": "agreement", "format": ".3f", "title": "agreement (IoU), judged hexagons", **NUMBER},
         ],
     }
 
@@ -110,33 +111,34 @@ def test_the_cost_of_a_parameter_is_solid_and_what_has_no_bound_stands_on_the_up
     ]
     assert spec["height"] == 130
     assert spec["data"]["values"] == [
-        {
-            "value": 1.0,
-            "epsilon": 2.0,
-            "said": "ε 2",
-            "agreement": 0.5,
-            "here": False,
-            "unbounded": False,
-        },
-        {"value": 2.0, "epsilon": 4.0, "said": "ε 4", "agreement": 0.7, "here": True, "unbounded": False},
-        {
-            "value": 8.0,
-            "epsilon": None,
-            "said": "no finite bound",
-            "agreement": None,
-            "here": False,
-            "unbounded": True,
-        },
+        {**cost, "records": records, "agreement": agreement}
+        for cost, records, agreement in zip(COSTS, (0.5, 0.7, None), (0.3, 0.4, None), strict=True)
     ]
 
 
-def test_the_agreement_of_a_parameter_is_dashed_and_hollow_with_a_tenth_of_room() -> None:
-    spec = made(design_panels._agreement(VARIED, (VARIED,)))
+COSTS = (
+    {"value": 1.0, "epsilon": 2.0, "said": "ε 2", "here": False, "unbounded": False},
+    {"value": 2.0, "epsilon": 4.0, "said": "ε 4", "here": True, "unbounded": False},
+    {"value": 8.0, "epsilon": None, "said": "no finite bound", "here": False, "unbounded": True},
+)
+
+
+def test_of_too_few_records_the_chart_of_a_cost_holds_no_other_figure() -> None:
+    spec = made(design_panels._cost(VARIED, (VARIED,), few=True))
+    assert spec["data"]["values"] == list(COSTS)
+    (tooltips,) = {str(layer["encoding"]["tooltip"]) for layer in spec["layer"]}
+    assert "cost" in tooltips
+    assert "records" not in tooltips
+    assert "agreement" not in tooltips
+
+
+def test_the_records_of_a_parameter_are_dashed_and_hollow_with_a_tenth_of_room() -> None:
+    spec = made(design_panels._right(VARIED, (VARIED,)))
     height = {
-        "field": "agreement",
+        "field": "records",
         **NUMBER,
-        "title": "agreement",
-        "axis": {"format": ".2f", "tickCount": 4},
+        "title": "records right",
+        "axis": {"format": ".0%", "tickCount": 4},
         "scale": {"domain": [0.48, 0.72], "nice": True, "zero": False},
     }
     shared = {**varied("range of the prior (km)"), "y": height}
@@ -149,7 +151,7 @@ def test_the_agreement_of_a_parameter_is_dashed_and_hollow_with_a_tenth_of_room(
     ]
     assert spec["height"] == 130
     blind = Variation(RIDGE, 1.0, VARIED.points[2:])
-    spec = made(design_panels._agreement(blind, (blind,)))
+    spec = made(design_panels._right(blind, (blind,)))
     assert spec["layer"][1]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]  # nothing is known
 
 

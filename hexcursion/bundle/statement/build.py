@@ -17,14 +17,13 @@ from hexcursion.bundle.products import BY_MAP, CONFIDENCE, MEANINGS, SURE, Produ
 from hexcursion.bundle.statement.designs import design_line, plain_design
 from hexcursion.bundle.statement.expected import expected_block, expected_said
 from hexcursion.bundle.statement.guarantee import guarantee_block
-from hexcursion.bundle.statement.promise import promises_nothing
 from hexcursion.bundle.statement.receipt import drawn_exactly
 from hexcursion.bundle.sums import sums_block
 from hexcursion.bundle.tables import covariates_block, relative_block
 from hexcursion.bundle.untrusted import clean, neutral_cell
 from hexcursion.project.public_numbers import Exposure
 from hexcursion.project.response import Answers
-from hexcursion.record import ReceiptLine, Release
+from hexcursion.record import ReceiptLine, Release, promises_nothing
 from hexcursion.settings.privacy_settings import LONGEST, UNSAID, Scope, StatedFacts
 from hexcursion.version import NAME, VERSION
 

@@ -10,16 +10,10 @@ from typing import Any
 from dpgp_core.excursion import Direction
 from dpgp_core.yardstick import promise_of, tempered
 from hexcursion.bundle.products import Products
-from hexcursion.record import FEWEST_PROMISED, tells_tempered
+from hexcursion.record import promises_nothing, tells_tempered
 from hexcursion.words import side_words
 
 TOO_FEW = "Too few records to say how right this map is."
-
-
-def promises_nothing(n: int, *, public: bool) -> bool:
-    """Whether `n` records, the public number, are too few to say any figure of how right a map is:
-    it does not start from a `public` map."""
-    return n < FEWEST_PROMISED and not public
 
 
 def says_nothing(statement: Mapping[str, Any]) -> bool:

@@ -31,6 +31,7 @@ from hexcursion.record import (
     PrivacyFacts,
     ReceiptLine,
     Tuning,
+    stops_by_number,
 )
 from hexcursion.settings.names import TuningKind
 
@@ -298,8 +299,11 @@ def _needed(statement: Mapping[str, Any]) -> set[str]:
 
 def _poor(expected: Mapping[str, Any], n: int) -> bool:
     """Whether a release that was expected to be so carries the line about a poor map."""
-    few = expected["basis"] == "simulated" and n <= TOO_FEW_RECORDS
-    return few or expected["agreement"] is None or expected.get("gain", 0.0) < 0.0
+    return (
+        stops_by_number(expected["basis"], n)
+        or expected["agreement"] is None
+        or expected.get("gain", 0.0) < 0.0
+    )
 
 
 def _same(said: Line, should: ReceiptLine) -> bool:

@@ -9,6 +9,7 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.project.atlas import AtlasProject
 from hexcursion.project.baseline import Baseline
 from hexcursion.project.model import Project
+from hexcursion.record import few_words
 from hexcursion.releasing.atlas import poor_layers
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.atlas import AtlasChoice
@@ -41,6 +42,11 @@ class Found:
         if self.atlas is None:
             return ((self.project, self.tuned),)
         return tuple(zip(self.atlas[0].layers, self.atlas[1].tuned, strict=True))
+
+    @property
+    def few(self) -> str:
+        """Why no figure may be said of how right its map will be; "" where one may. See `few_words`."""
+        return few_words(self.choice.expected, self.choice.yardsticks)
 
     @property
     def poor(self) -> dict[str, str]:

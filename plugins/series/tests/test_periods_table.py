@@ -40,8 +40,10 @@ def test_the_agreement_of_a_part_is_that_of_its_best_design() -> None:
         return SimpleNamespace(epsilon=epsilon, scored=SimpleNamespace(utility=utility))
 
     points = [point(1.0, 0.61), point(1.0, 0.72), point(2.155, 0.83)]
-    tuned: Any = SimpleNamespace(result=SimpleNamespace(frontier=points))
+    tuned: Any = SimpleNamespace(result=SimpleNamespace(frontier=points), few="")
     assert [_agreement(tuned, epsilon) for epsilon in (1.0, 2.155, 3.0)] == ["0.72", "0.83", "not known"]
+    tuned.few = "149 records are too few to say how right the map will be"
+    assert [_agreement(tuned, epsilon) for epsilon in (1.0, 3.0)] == ["not told", "not told"]
 
 
 def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:

@@ -164,7 +164,7 @@ def test_a_demo_that_fails_leaves_its_folder_only_where_something_was_begun(
     assert (tmp_path / "new").exists() is begun
 
 
-def tuned(**changes: Any) -> Any:
+def tuned(few: str = "", **changes: Any) -> Any:
     def figures(at: float) -> Any:
         return SimpleNamespace(effective_dimension=at, bce=at / 3, holdout_iou=math.nan, agreement=at / 10)
 
@@ -179,7 +179,11 @@ def tuned(**changes: Any) -> Any:
     for name, value in changes.items():
         setattr(result, name, value)
     return SimpleNamespace(
-        result=result, tried_on="the reference data", free_agreement=0.5, remarks=lambda: ["So.", "And so."]
+        result=result,
+        tried_on="the reference data",
+        free_agreement=0.5,
+        few=few,
+        remarks=lambda: ["So.", "And so."],
     )
 
 
@@ -197,6 +201,16 @@ def test_what_a_search_found_is_a_table_with_remarks(capsys: pytest.CaptureFixtu
         "  So.",
         "  And so.",
         "  BCE increase 25.7 %, IoU gap 12.3 %",
+    )
+    run._print_search(tuned(few="144 records are too few"))
+    assert capsys.readouterr().out == words(
+        "",
+        "Tuned on the reference data, 1,200 designs scored",
+        "                                        no privacy  this release",
+        "  epsilon                                      inf             1",
+        "  effective dimension                            7             6",
+        "  So.",
+        "  And so.",
     )
     run._print_search(tuned(iou_gap=math.nan))
     assert capsys.readouterr().out.endswith("  BCE increase 25.7 %, IoU gap undefined\n")

@@ -74,6 +74,10 @@ def test_what_a_remedy_reaches_is_a_clause(town: Town) -> None:
     assert Tried(remedy, expected(0.5), stopped=False, few=True).says == (
         "not stopped; too few records to say how right its map will be"
     )
+    judged = replace(expected(0.5), records=0.6, gain=-0.1)
+    assert (
+        Tried(remedy, judged, few=True).says == "still poor; too few records to say how right its map will be"
+    )
     assert Tried(remedy, note="too large.").says == "cannot be tried: too large"
     guessed = Expected(0.6, 0.1, 0.9, "simulated", 0.2, 0.8, little=True)
     assert "between 0.2 and 0.8 with a chance of 80 %" in Tried(remedy, guessed).says

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
-from hexcursion.record import Expected, Yardsticks
+from hexcursion.record import Expected, Yardsticks, few_words
 from hexcursion.releasing.release_guard import LowAgreement, objections, stop_or_state
 
 
@@ -47,12 +47,23 @@ def test_a_low_agreement_alone_stops_nothing() -> None:
 
 
 def test_few_records_without_reference_are_stopped_and_no_figure_is_said() -> None:
-    (said,) = objections(expected(None, None), replace(BESIDE, few=130))
+    guess = replace(expected(None, None), basis="simulated")
+    (said,) = objections(guess, replace(BESIDE, few=130))
     assert said == (
         "130 records are too few to tell where values lie: without reference data it takes more than 130"
     )
-    assert objections(expected(0.75), replace(BESIDE, few=131)) == ()
-    assert objections(expected(0.75, -0.1), replace(BESIDE, few=149)) == (PUBLIC,)
+    assert objections(guess, replace(BESIDE, few=131)) == ()
+    assert objections(replace(guess, records=0.6, gain=-0.1), replace(BESIDE, few=149)) == (PUBLIC,)
+
+
+def test_few_records_beside_a_reference_are_judged_on_it_although_no_figure_is_said() -> None:
+    assert objections(expected(0.75), replace(BESIDE, few=100)) == ()
+    assert objections(expected(0.75, -0.1), replace(BESIDE, few=100)) == (PUBLIC,)
+    assert few_words(expected(0.75), replace(BESIDE, few=100)) == (
+        "100 records are too few to say how right the map will be: it takes 150, or a public map to start "
+        "from"
+    )
+    assert few_words(expected(0.75), BESIDE) == few_words(expected(0.75), None) == ""
 
 
 def test_a_map_of_one_colour_in_every_simulated_world_is_stopped() -> None:

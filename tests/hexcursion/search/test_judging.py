@@ -19,6 +19,8 @@ ALL = np.ones(3, dtype=bool)
 # Hexagons with 4 of 4, 1 of 4 and 0 of 2 records inside: one colour shows 5 of 10 on their right side.
 SIDES = Sides(np.array([4.0, 1.0, 0.0]), np.array([0.0, 3.0, 2.0]))
 
+TRUTH = np.array([True, True, True])  # the map to be reached, of which the last hexagon is not judged
+
 
 def scene(
     monkeypatch: pytest.MonkeyPatch,
@@ -33,7 +35,7 @@ def scene(
     side = np.array(shown) & judged
     free = None if public is None else np.array(public)
     facts = SimpleNamespace(field=free)
-    world = SimpleNamespace(sides_of_records=SIDES, public_side=free, facts=facts)
+    world = SimpleNamespace(sides_of_records=SIDES, public_side=free, facts=facts, baseline=TRUTH)
     release = Shown(side, judged, side.astype(float) if chance is None else np.array(chance), told=told)
     monkeypatch.setattr(judging, "_of_seed", lambda world, design, count: iter([release] * count))
     response = SimpleNamespace(origin="given")
@@ -53,6 +55,7 @@ def test_the_gain_is_over_the_better_of_one_colour_and_the_public_map(
     assert made.colour_records == 5 / 8
     assert made.records_gain == pytest.approx(gain)
     assert made.mixed_records == 7 / 8
+    assert made.judged_iou == 1 / 2, "one of both judged hexagons of the map to be reached"
     assert np.isnan(made.public_records) if free is None else made.public_records == free
     assert replace(made, agreement=0.5).agreement == 0.5
 

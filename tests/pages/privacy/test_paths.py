@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_paths_are_drawn_before_a_release_one_several_and_as_votes(
     open_app: OpenApp, drawn: list[list[str]]
 ) -> None:
     app = searched(open_app)
-    assert drawn[-1][0].startswith("One path, simulated: agreement ")
+    assert re.fullmatch(r"One path, simulated: \d\d of 100 records on their right side", drawn[-1][0])
     assert PATHS in texts(app)
     shown = key_of(app, "paths_shown")
     app.selectbox(key=shown).select("several").run()
@@ -87,7 +88,7 @@ def test_prior_noise_is_a_slider_that_says_what_it_costs_and_can_be_used(open_ap
     share = 0.7
     app.select_slider(key=key_of(app, f"noise_share_{own}")).set_value(share).run()
     assert not app.exception
-    assert "With 70 % prior noise: expected agreement" in texts(app)
+    assert re.search(r"With 70 % prior noise: \d\d of 100 records expected on their right side", texts(app))
     press(app, "Use this prior noise")
     after = chosen_of(app)
     assert after.noise_share == pytest.approx(share, abs=0.01)
@@ -101,9 +102,11 @@ def test_spectral_statistics_are_one_click_away_at_the_same_budget(
 ) -> None:
     app = searched(open_app)
     press(app, "Side by side with spectral statistics at ε 1")
-    assert "Both at ε 1, each drawn once in simulation. Expected agreement: posterior paths 0." in texts(app)
+    both = "Both at ε 1, each drawn once in simulation. Expected records on their right side: posterior "
+    assert re.search(rf"{both}paths \d\d of 100, spectral statistics \d\d of 100\.", texts(app))
     [(first, second, *_)] = [titles for titles in drawn if titles[0].startswith("Posterior paths")][-1:]
-    assert (first[:27], second[:31]) == ("Posterior paths: agreement ", "Spectral statistics: agreement ")
+    assert re.fullmatch(r"Posterior paths: \d\d of 100 records on their right side", first)
+    assert re.fullmatch(r"Spectral statistics: \d\d of 100 records on their right side", second)
     assert charges() == 0
 
 

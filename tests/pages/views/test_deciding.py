@@ -12,6 +12,7 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected, Tuning, Yardsticks
 from hexcursion.search.choice import Choice
+from hexcursion.settings.names import ReferenceKind
 from pages.privacy.question_view import bars, published_answers, reference_sentences, share_above
 from pages.privacy.search_panel import verdict
 from pages.shared.session.found import Found
@@ -66,7 +67,8 @@ def test_the_share_of_yes_is_said_of_published_values_alone(choices: dict[str, o
 def found(records: float | None, gain: float = 0.1, threshold: float = 22.0, few: int | None = None) -> Found:
     expected = None
     if records is not None:
-        expected = Expected(0.4, 0.1, 0.9, "reference data", records=records, gain=gain)
+        basis: ReferenceKind = "simulated" if few else "reference data"
+        expected = Expected(0.4, 0.1, 0.9, basis, records=records, gain=gain)
     response = ResponseScale("identity", 20.0, 10.0, "given")
     tuning = Tuning("given", "by hand")
     yardsticks = Yardsticks(0.2, colour_records=0.59, public_records=0.78, few=few)
@@ -87,8 +89,8 @@ def found(records: float | None, gain: float = 0.1, threshold: float = 22.0, few
         (0.8, 0.1, 130, "Not worth releasing as it stands: 130 records are too few to tell where values lie"),
         (
             0.8, 0.1, 149,
-            "Not stopped, but 149 records are too few to say how right the map will be: without reference "
-            "data it takes 150.",
+            "Not stopped, but 149 records are too few to say how right the map will be: it takes 150, or a "
+            "public map to start from.",
         ),
         (None, 0.1, None, "Nothing is known of how right this map will be"),
     ],

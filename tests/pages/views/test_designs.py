@@ -104,7 +104,8 @@ def test_a_simulated_release_is_repeatable_and_close_to_what_the_search_promised
     again = simulated_release(project, tuned.result, tuned.result.chosen)
     assert np.array_equal(first.released, again.released)
     assert first.released.shape == (project.domain.size,)
-    assert 0.0 <= first.iou <= 1.0
+    assert first.right == again.right
+    assert first.right == pytest.approx(tuned.result.chosen.utility.records, abs=0.1)
 
 
 def test_a_preview_leaves_out_the_land_that_a_release_leaves_out() -> None:

@@ -43,13 +43,15 @@ def run_periods(options: argparse.Namespace) -> int:
     tuned = search_design(project, progress, Workers(settings.executor), beside=epsilons)
     end_progress()
     agreements = {epsilon: _agreement(tuned, epsilon) for epsilon in epsilons}
-    for line in period_lines(settings, agreements):
+    for line in (*period_lines(settings, agreements), *filter(None, [tuned.few])):
         print(line)
     return 0
 
 
 def _agreement(tuned: Tuned, epsilon: float) -> str:
-    """The expected agreement of the best design at an epsilon, in words."""
+    """The expected agreement of the best design at an epsilon, in words; none of too few records."""
+    if tuned.few:
+        return "not told"
     points = [point.scored.utility for point in tuned.result.frontier if point.epsilon == epsilon]
     if not points:
         return "not known"

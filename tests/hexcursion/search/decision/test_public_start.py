@@ -128,8 +128,9 @@ def test_a_published_reference_is_where_the_default_release_starts(
     assert any("the mean over small and large changes since." in each for each in tuned.remarks())
     assert tuned.choice.public_map is not None
     assert tuned.result.public_mean
-    seen = Bench(project, tuned.result).agreement(chosen.design, chosen.response)
-    assert seen.iou == pytest.approx(chosen.utility.agreement)
+    seen = Bench(project, tuned.result).judged(chosen.design, chosen.response)
+    assert seen.records == pytest.approx(chosen.utility.records)
+    assert seen.judged_iou == pytest.approx(chosen.utility.judged_iou)
     assert settle_on(project, tuned, tuned.result.frontier[0])[1].public_map is not None
     better = replace(chosen.utility, agreement=chosen.utility.agreement + 0.01)
     plain = replace(tuned, result=replace(tuned.result, public_mean=False))

@@ -87,7 +87,8 @@ def test_one_parameter_moves_and_the_current_value_is_the_searchs(variations, tu
     for name in ("lengthscale", "ridge", "scale"):
         here = at_current(variations[name])
         assert here.epsilon == pytest.approx(chosen.epsilon, rel=1e-6)
-        assert here.agreement == pytest.approx(chosen.utility.agreement, abs=1e-9)
+        assert here.records == pytest.approx(chosen.utility.records, abs=1e-9)
+        assert here.agreement == pytest.approx(chosen.utility.judged_iou, abs=1e-9)
         assert len(variations[name].points) == 7
     for variation in variations.values():
         values = [point.value for point in variation.points]
@@ -110,6 +111,7 @@ def test_no_finite_bound_stays_infinite(bench: Bench, tuned: Tuned) -> None:
     assert len(points) == 7
     assert all(point.epsilon == math.inf for point in points)
     assert all(0.0 <= point.agreement <= 1.0 for point in points)
+    assert all(0.0 <= point.records <= 1.0 for point in points)
 
 
 def test_more_paths_for_noisy_statistics_are_free_and_their_noise_is_not(statistics) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import pytest
 
 import hexcursion.search.tuning as tuning_module
-from dpgp_core.simulation import Agreement
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search import bench
@@ -17,7 +17,7 @@ from hexcursion.search.bench import sweep
 from hexcursion.search.executors import Run
 from hexcursion.search.optimise import _scored, _stage_part
 from hexcursion.search.score import unconstrained_design
-from hexcursion.search.task import Scored
+from hexcursion.search.task import Scored, Utility
 from hexcursion.search.tuning import Tuned, search_task, tune
 from tests.town import Town
 
@@ -114,9 +114,8 @@ def test_the_baseline_is_looked_for_among_these_ridges(hamlet: Project) -> None:
 def test_a_sweep_tells_before_each_value_how_many_are_behind_it(hamlet_tuned: Tuned) -> None:
     """Three parameters of seven values and five numbers of paths."""
     told: list[tuple[float, str]] = []
-    bench: Any = SimpleNamespace(
-        agreement=lambda design, response: Agreement(0.8, 0.1, 0.2, 0.9), price=lambda design: (design, 1.5)
-    )
+    reached = Utility(math.nan, math.nan, records=0.8, judged_iou=0.1)
+    bench: Any = SimpleNamespace(judged=lambda design, response: reached, price=lambda design: (design, 1.5))
     found = sweep(bench, hamlet_tuned.result.chosen, lambda part, words: told.append((part, words)))
     assert [part for part, _ in told] == [number / 26 for number in range(26)]
     assert [told[at][1] for at in (0, 7, 14, 21, 25)] == [
@@ -127,7 +126,7 @@ def test_a_sweep_tells_before_each_value_how_many_are_behind_it(hamlet_tuned: Tu
         "Varying the number of paths",
     ]
     point = found[3].points[-1]
-    assert (point.value, point.epsilon, point.agreement, point.spread) == (10.0, 1.5, 0.8, 0.1)
+    assert (point.value, point.epsilon, point.records, point.agreement) == (10.0, 1.5, 0.8, 0.1)
 
 
 def test_the_epsilon_solver_tells_before_each_epsilon_that_it_tries(
