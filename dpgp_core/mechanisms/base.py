@@ -257,6 +257,7 @@ class Mechanism(ABC):
     bounds: ClassVar[tuple[str, ...]] = ()
     """Names of its proved bounds for its releases, in addition to the registered ones."""
     usual: ClassVar[bool] = False  # whether a search tries it by default
+    sole: ClassVar[bool] = False  # whether people are offered it without the other usual ones
     weighs_drift: ClassVar[bool] = False
     """Whether it can start from a published map and weigh the field's drift since."""
     space: ClassVar[type[SearchSpace]] = SearchSpace  # its candidates for a search

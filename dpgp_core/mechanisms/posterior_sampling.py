@@ -164,6 +164,7 @@ class PosteriorSampling(Mechanism):
     design_type = PosteriorSamplingDesign
     space = PathSpace
     usual = True
+    sole = True
     exact_on_a_computer = True
     reads = ("priors", "paths", "bound")
     parameters = (LENGTHSCALE, RIDGE, Parameter("scale", "scale", "positive"), NUMBER)

@@ -164,6 +164,7 @@ class SpectralStatistics(Mechanism):
     space = SpectralSpace
     reads = ("covariates", "looks", "values")
     usual = True
+    sole = True
     weighs_drift = True
     parameters = (LENGTHSCALE, RIDGE, Parameter("amplitude", "model_scale", "positive"), MU, NUMBER)
     free_paths = True

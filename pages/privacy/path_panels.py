@@ -11,7 +11,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
-from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_of
 from geo.maps.layers import boundaries_legend
 from geo.maps.linked import Pane, boundary_lines
 from geo.maps.painting import LegendEntry, legend, paint_votes
@@ -30,13 +30,16 @@ from pages.shared.session import side_jobs
 from pages.shared.session.found import Found
 from pages.shared.session.workspace import Workspace
 
-PATHS_ALONE, STATISTICS_ALONE = "posterior-sampling", "spectral-statistics"
+
+def _costs_paths(name: str) -> bool:
+    """Whether a further path of a mechanism costs."""
+    return not MECHANISMS[name].free_paths
+
+
 EITHER, OTHER = "either", "other"
-DRAWN: dict[str, tuple[str, ...]] = {
-    EITHER: DEFAULT_MECHANISMS,
-    STATISTICS_ALONE: (STATISTICS_ALONE,),
-    PATHS_ALONE: (PATHS_ALONE,),
-}
+# the mechanisms that may draw a map by themselves, first those whose paths cost nothing
+SOLE = sorted((name for name in MECHANISMS.own if MECHANISMS[name].sole), key=_costs_paths)
+DRAWN: dict[str, tuple[str, ...]] = {EITHER: DEFAULT_MECHANISMS, **{name: (name,) for name in SOLE}}
 Shown = Literal["one", "several", "votes"]
 SHOWN: dict[Shown, str] = {"one": "One path", "several": "Several paths", "votes": "Votes"}
 
@@ -49,7 +52,7 @@ def ask_drawn(work: Workspace) -> None:
     chosen = _asked_for(work)
     way = next((way for way, names in DRAWN.items() if set(names) == chosen), OTHER)
     st.session_state[key] = way
-    words = {way: MECHANISMS[way].line for way in (STATISTICS_ALONE, PATHS_ALONE)}
+    words = {name: MECHANISMS[name].line for name in SOLE}
     words |= {EITHER: "Whichever agrees better", OTHER: "As said under More choices"}
     st.selectbox(
         "How the map is drawn",
@@ -60,13 +63,13 @@ def ask_drawn(work: Workspace) -> None:
         args=(work, key),
         help=PATHS,
     )
-    if way == PATHS_ALONE:
+    if way in SOLE and _costs_paths(way):
         ask_number(work, st)
 
 
 def alone(work: Workspace) -> bool:
-    """Whether posterior paths alone were asked for."""
-    return _asked_for(work) == {PATHS_ALONE}
+    """Whether paths alone were asked for, of which each costs."""
+    return any(_asked_for(work) == {name} for name in SOLE if _costs_paths(name))
 
 
 def _asked_for(work: Workspace) -> set[str]:
@@ -165,19 +168,21 @@ def show_choices(work: Workspace, found: Found, scored: Scored) -> None:
 
 
 def _beside(work: Workspace, found: Found, scored: Scored) -> None:
-    other, settings = MECHANISMS[STATISTICS_ALONE].line, found.project.settings
+    mechanism, settings = mechanism_of(scored.design), found.project.settings
+    rivals = [name for name in SOLE if name != mechanism.name]
+    other = MECHANISMS[rivals[0]].line
     answer = side_jobs.follow(
         work,
         "beside",
         (found.tuned, settings.epsilon),
         f"Side by side with {plain(other).lower()} at ε {settings.epsilon:g}",
         "Stop",
-        lambda: beside_job(found.project, found.tuned, STATISTICS_ALONE),
+        lambda: beside_job(found.project, found.tuned, rivals[0]),
     )
     if answer is None:
         return
     rival: Scored = answer.result
-    own, project = MECHANISMS[PATHS_ALONE].line, found.project
+    own, project = mechanism.line, found.project
     first, second = (design_panels.simulated(work, found, each) for each in (scored, rival))
     sets = ((own, first.released, first.right), (other, second.released, second.right))
     what = threshold_words(work)
