@@ -3,9 +3,8 @@
 Command: `python -m studies.agreement.london_real [FOLDER] [--quick]`.
 
 FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence says so.
-Every mechanism is tuned on 2017 and released (in simulation) on 2018, at least 50 draws, on two domains. As
-in the paper, the model of the map without privacy is that of a search on 2017, not fitted by likelihood. The
-same on generated data is `python -m studies london`.
+Every mechanism is tuned on 2017 and released (in simulation) on 2018, at least 50 draws, on two domains. The
+map without privacy is fitted to 2018 by likelihood. The same on generated data is `python -m studies london`.
 """
 
 from __future__ import annotations

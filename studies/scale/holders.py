@@ -3,11 +3,11 @@
 Command: `python -m studies.scale.holders [FOLDER] [--releases N] [--only NAME]`.
 
 FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence
-says so. Every holder releases the same sums at epsilon 1. Agreement is IoU with the map of all records
-without privacy by the fixed model (not fitted by likelihood), over hexagons with a record; right is the
-share of all records whose side of the threshold the map shows. Shuffled: the same with values exchanged
-over all places. Rule: one holder of everything at the Gaussian-DP parameter mu over the root of the
-number of holders.
+says so. Every holder releases the same sums at epsilon 1. Agreement is IoU with the curator's map of all
+records (without privacy, fitted by likelihood), over hexagons with a record; right is the share of all
+records whose side of the threshold the map shows. Shuffled: the same with values exchanged over all
+places. Rule: one holder of everything at the Gaussian-DP parameter mu over the root of the number of
+holders.
 
 The attack: of the first holder's table the two neighbours that its sums tell apart best. The adversary
 knows every other record of all holders and sees all bundles, or the added sums alone; mu is what a test
@@ -33,7 +33,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.sums import ExactNoise, KeptSums, mean_and_noise
 from hexcursion.errors import WorkflowError
-from hexcursion.project.baseline import fit_baseline
+from hexcursion.project.baseline import curators_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
@@ -83,7 +83,8 @@ def _measure(name: str, project: Project, releases: int) -> None:
     observations, facts = project.private.placed, public_facts(project)
     records = bin_records(observations, project.response, "point")
     budget = Budget(EPSILON, DELTA, None)
-    truth = fit_baseline(project, fixed_model(facts, ask_of(project), budget, project.response).design).inside
+    model = fixed_model(facts, ask_of(project), budget, project.response).design
+    truth = curators_map(project, model).inside
     generator = np.random.default_rng(SEED)
     responses = project.response.response(observations.value)
     level = float(project.response.forward(project.settings.threshold))

@@ -4,8 +4,8 @@ Command: `python -m plugins.peers.studies.convcnp_london [FOLDER] [--draws N]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the real files are absent, one sentence says
 so and the generated sales alone are used. Every design is found by the search on the earlier year and
-released, in simulation, on the later one; the figure is the mean IoU with that year's non-private map,
-by the model that the search finds on the earlier one, not fitted by likelihood.
+released, in simulation, on the later one; the figure is the mean IoU with that year's map without
+privacy, fitted to its own records by likelihood.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from dpgp_core.excursion import iou, ious
 from dpgp_core.noise import SimulationEntropy
-from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.model import Project
 from hexcursion.search.choice import Choice, tuning_of
 from hexcursion.search.optimise import search
@@ -66,7 +66,7 @@ def _rows(project: Project, mechanism: str, draws: int, quick: bool) -> Iterator
         found = search(replace(search_task(asked, unconstrained=free), frontier=()))
         spent = time.process_time() - start
         free, chosen = found.unconstrained, found.chosen
-        truth = fit_baseline(asked, found.model).inside
+        truth = curators_map(asked, found.model).inside
         choice = Choice(chosen.design, chosen.response, tuning_of(asked, asked.reference_kind, ""))
         values = ious(released_sets(asked, choice, draws, SimulationEntropy(SEED)), truth)
         spread = float(values.std(ddof=1))
