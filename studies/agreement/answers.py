@@ -40,7 +40,7 @@ from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from studies.agreement.covariates import fixed_sets
 from studies.agreement.looks import SMOOTH, smoothed
-from studies.material.real_files import real_files_parser
+from studies.material.real_files import is_here, real_files_parser
 from studies.reporting.measures import calibration_error as calibration_error
 from studies.reporting.measures import standard_error
 
@@ -53,11 +53,8 @@ LEVEL = 0.1  # variance of the unknown mean share of the map without privacy, in
 
 
 def main() -> None:
-    parser = real_files_parser(__doc__ or "")
-    parser.add_argument("--releases", type=int, default=8, help="simulated releases of each row (default 8)")
-    options = parser.parse_args()
-    if not (options.folder / FILE).is_file():
-        print(f"{options.folder / FILE} is not there: it is not shipped; name the folder that holds it.")
+    options = real_files_parser(__doc__, 8).parse_args()
+    if not is_here(options.folder / FILE):
         return
     with TemporaryDirectory() as folder:
         project = load_project(settings_of(options.folder, Path(folder)))

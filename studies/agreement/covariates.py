@@ -42,8 +42,7 @@ from hexcursion.project.records import bin_records
 from hexcursion.search.scenes import public_facts
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from studies.material.real_files import BESIDE as BESIDE
-from studies.material.real_files import real_files_parser
+from studies.material.real_files import is_here, real_files_parser
 from studies.reporting.measures import standard_error
 
 FILE = "sensors/meuse_topsoil_metals.csv"
@@ -56,13 +55,8 @@ CLIP = 1.5  # deviations of the values
 
 
 def main() -> None:
-    parser = real_files_parser(__doc__ or "")
-    parser.add_argument(
-        "--releases", type=int, default=40, help="simulated releases of each row (default 40)"
-    )
-    options = parser.parse_args()
-    if not (options.folder / FILE).is_file():
-        print(f"{options.folder / FILE} is not there: it is not shipped; name the folder that holds it.")
+    options = real_files_parser(__doc__, 40).parse_args()
+    if not is_here(options.folder / FILE):
         return
     with TemporaryDirectory() as folder:
         plain = load_project(settings_of(options.folder))

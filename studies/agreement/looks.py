@@ -252,9 +252,7 @@ def coverage(sales: Sales, epsilon: float, way: Way, worlds: int = WORLDS) -> Fl
 
 
 def main() -> None:
-    parser = real_files_parser(__doc__)
-    parser.add_argument("--releases", type=int, default=8, help="simulated releases of each row (default 8)")
-    options = parser.parse_args()
+    options = real_files_parser(__doc__, 8).parse_args()
     try:
         sales = Sales.of(load_task(real_settings(options.folder), "region"))
     except WorkflowError as error:

@@ -44,9 +44,7 @@ def lucas_settings(before: int = 1997) -> ReleaseSettings:
 
 def main() -> None:
     """Print one line a rule and one an epsilon, for each set of records."""
-    parser = real_files_parser(__doc__)
-    parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
-    options = parser.parse_args()
+    options = real_files_parser(__doc__, RELEASES).parse_args()
     cases = {"Lucas County 1998, above 80,000 dollars": lucas_settings()}
     try:
         flats = real_settings(options.folder).with_changes(

@@ -19,7 +19,6 @@ presence sums, and with the complete records alone.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -45,9 +44,9 @@ from dpgp_core.releasing import PublicFacts, Released, draw_release
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from studies.agreement.answers import calibration_error
-from studies.agreement.covariates import BESIDE
 from studies.agreement.panel import LONDON, LUCAS, TOLEDO
 from studies.agreement.spectral_sensors import SURVEYS, Survey, survey_settings
+from studies.material.real_files import real_files_parser
 
 SEED, DELTA, EPSILONS = 155, 1e-5, (1.0, 3.0)
 OFF, WIDE = 0.25, 1.2  # of the public guesses: of the centre, in deviations, and of the deviation
@@ -306,10 +305,7 @@ def print_surveys(titles: Sequence[str], folder: Path, releases: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
-    parser.add_argument("--releases", type=int, default=12, help="simulated releases of a row (default 12)")
-    asked = parser.parse_args()
+    asked = real_files_parser(__doc__, 12).parse_args()
     print(HEAD)
     known = (asked.folder / "sensors").is_dir()
     if known:

@@ -11,11 +11,9 @@ deviations since the published records; a third of the Jura's samples is private
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -31,7 +29,6 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import Released, draw_release
 from dpgp_core.spectral.public_field import MapModel, PublicField
-from studies.agreement.covariates import BESIDE
 from studies.agreement.spectral_sensors import SURVEYS
 from studies.columns.atlas import (
     DELTA,
@@ -51,6 +48,7 @@ from studies.columns.atlas import (
     records_of,
     survey_table,
 )
+from studies.material.real_files import real_files_parser
 
 RELATED = 0.0, 0.9  # correlations of the fields of generated worlds
 DRIFT = 0.4  # of their fields since the published records, in deviations
@@ -149,10 +147,7 @@ def print_beside(name: str, tables: Sequence[tuple[Table, Table]], releases: int
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
-    parser.add_argument("--releases", type=int, default=12, help="simulated releases of a row (default 12)")
-    asked = parser.parse_args()
+    asked = real_files_parser(__doc__, 12).parse_args()
     if (asked.folder / "sensors").is_dir():
         jura = parted(survey_table(SURVEYS[1], METALS[:4], asked.folder))
         print_beside("Jura", [jura], asked.releases)

@@ -5,18 +5,14 @@ Command: `python -m studies.columns.large [FOLDER]`.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from studies.agreement.covariates import BESIDE
 from studies.columns.atlas import DELTA, HEAD, LARGE, SEED, print_surveys
+from studies.material.real_files import real_files_parser
 
 RELEASES = 4
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
+    parser = real_files_parser(__doc__)
     folder = parser.parse_args().folder
     if not (folder / "sensors").is_dir():
         parser.error("the tables are not shipped: name the folder that holds `sensors`.")
