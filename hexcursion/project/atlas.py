@@ -256,7 +256,7 @@ def _compared(
     alone = replace(private, observations=own)
     held = tables.get(settings.reference.path)
     try:
-        return with_reference(settings, settings.reference, held, base.domain, base.lattice, alone)
+        return with_reference(settings, held, base.domain, base.lattice, alone)
     except (DataError, WorkflowError) as error:
         raise WorkflowError(f"The reference of the column {settings.data.value!r}: {error}") from error
 

@@ -203,7 +203,7 @@ def load_project(
         report(0.6, "Reading the reference data")
         held = memory_tables.get(settings.reference.path)
         origin = "" if held is None else held.origin
-        compared = with_reference(settings, settings.reference, held, domain, lattice, private)
+        compared = with_reference(settings, held, domain, lattice, private)
     private, response = compared.private, compared.response
     if response.transform == "log":
         private = with_logarithms(settings, private)
@@ -315,15 +315,11 @@ def _without_reference(
 
 
 def with_reference(
-    settings: ReleaseSettings,
-    source: SourceSettings,
-    held: HeldTable | None,
-    domain: Domain,
-    lattice: Lattice,
-    private: Loaded,
+    settings: ReleaseSettings, held: HeldTable | None, domain: Domain, lattice: Lattice, private: Loaded
 ) -> Compared:
-    """Read the reference data, which must not overlap with the private rows."""
-    answers = answers_of(settings)
+    """Read the reference data of settings that name some, which must not overlap with the private rows."""
+    source, answers = settings.reference, answers_of(settings)
+    assert source is not None
     observations, _ = load_source(source, unit_as_read(settings), held=held)
     two_values = answers is not None and answers.yes_above is None
     warning = refuse_overlap(private.observations, observations, answers=two_values)
