@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -106,16 +107,18 @@ def released_as(entry: int, ledger: str | None) -> str | None:
     return None
 
 
-def curators_baseline(project: Project, tuned: Tuned) -> Baseline:
-    """Fit the map without privacy, for the curator only; on many hexagons in a subprocess."""
-    if project.domain.size < MANY_HEXAGONS:
-        return curators_map(project, tuned.result.model)
-    return in_subprocess(lambda fraction, text: None, baseline_apart, project, tuned.result.model)
+def curators_baselines(each: Sequence[tuple[Project, Tuned]]) -> tuple[Baseline, ...]:
+    """Fit the map without privacy of every column, for the curator only; on many hexagons in one
+    subprocess."""
+    asked = tuple((project, tuned.result.model) for project, tuned in each)
+    if asked[0][0].domain.size < MANY_HEXAGONS:
+        return baselines_apart(lambda fraction, text: None, asked)
+    return in_subprocess(lambda fraction, text: None, baselines_apart, asked)
 
 
-def baseline_apart(report: Report, project: Project, model: FieldModel) -> Baseline:
-    """`curators_map`, for another process."""
-    return curators_map(project, model)
+def baselines_apart(report: Report, asked: Sequence[tuple[Project, FieldModel]]) -> tuple[Baseline, ...]:
+    """`curators_map` of each, for another process."""
+    return tuple(curators_map(project, model) for project, model in asked)
 
 
 def baseline_at(project: Project, baseline: Baseline, threshold: float) -> Bools:

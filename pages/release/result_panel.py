@@ -19,7 +19,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.atlas import AtlasProject
 from hexcursion.project.baseline import Agreement, compare, free_map
 from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
-from pages.release.releasing import Bools, baseline_at, curators_baseline
+from pages.release.releasing import Bools, baseline_at, curators_baselines
 from pages.shared import atlas_view, maps, released_view
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
@@ -45,8 +45,8 @@ SHOWN_PATHS = 5
 def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     """The released map and, for the curator only, how it compares with the baseline."""
     if work.explored is None:
-        made = [curators_baseline(project, tuned) for project, tuned in found.each]
-        work.explored = Explored(viewer_of(release_id), made[0], tuple(made[1:]))
+        first, *others = curators_baselines(found.each)
+        work.explored = Explored(viewer_of(release_id), first, tuple(others))
     viewer, baseline = work.explored.viewer, work.explored.baseline
     work.saw_baseline()
     st.query_params["release"] = release_id

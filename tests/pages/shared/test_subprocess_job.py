@@ -25,7 +25,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.search.executors import ProcessExecutor
 from pages.privacy.designs import load_and_tune, pilot_job
-from pages.release.releasing import curators_baseline
+from pages.release.releasing import curators_baselines
 from pages.shared import subprocess_job
 from pages.shared.server import undocumented
 from pages.shared.session.workspace import Workspace
@@ -251,16 +251,24 @@ def test_the_search_apart_finds_what_it_finds_here(town: Town) -> None:
 def test_the_baseline_and_a_pilot_apart_are_what_they_are_here(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One fits the same map in a process of its own; the other is charged once, and its result comes back."""
+    """All maps are fitted in one other process; a pilot is charged once, and its result comes back."""
     project = load_project(town.settings(resolution=7))
-    model = PosteriorSamplingDesign("car", 2000.0, 1.0, 1.0)
-    tuned: Any = SimpleNamespace(result=SimpleNamespace(model=model))
-    here = curators_baseline(project, tuned)
+    below = load_project(town.settings(resolution=7, direction="below"))
+    tuned = SimpleNamespace(result=SimpleNamespace(model=PosteriorSamplingDesign("car", 2000.0, 1.0, 1.0)))
+    asked_maps: Any = [(project, tuned), (below, tuned)]
+    here = curators_baselines(asked_maps)
     monkeypatch.setattr("pages.release.releasing.MANY_HEXAGONS", 1)
     monkeypatch.setattr("pages.release.releasing.curators_map", None)  # nothing is fitted in this process
-    there = curators_baseline(project, tuned)
-    assert np.array_equal(there.mean, here.mean)
-    assert np.array_equal(there.inside, here.inside)
+    begun: list[object] = []
+    monkeypatch.setattr(
+        "pages.release.releasing.in_subprocess", lambda *asked: begun.append(0) or in_subprocess(*asked)
+    )
+    there = curators_baselines(asked_maps)
+    assert len(begun) == 1
+    assert np.array_equal(here[1].inside, ~here[0].inside)
+    for one, other in zip(there, here, strict=True):
+        assert np.array_equal(one.mean, other.mean)
+        assert np.array_equal(one.inside, other.inside)
     monkeypatch.setattr("pages.privacy.designs.in_subprocess", in_subprocess)  # elsewhere it runs here
     monkeypatch.setattr("pages.privacy.designs.run_pilot", None)
     asked = town.settings(
