@@ -87,8 +87,9 @@ def table_of(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> pa.Tabl
     """Columns of a file from `checked_parquet`, all their values found right; those of `LONGEST` as
     texts. Raise `BundleError` for texts longer than any of a bundle's, and columns of anything but
     numbers; `pyarrow` errors pass."""
+    schema = file.schema_arrow  # made anew at every look, column by column
     for column in columns:
-        kind = file.schema_arrow.field(column).type
+        kind = schema.field(column).type
         if column not in LONGEST and not pa.types.is_primitive(kind):
             raise BundleError(f"{name} holds something else than a number for each cell: it is no bundle's.")
     table = file.read(columns=list(columns), use_threads=False)
