@@ -11,7 +11,6 @@ import numpy as np
 
 from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.design import Protects
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.noise import SystemEntropy
@@ -189,16 +188,15 @@ def paint_table(table: Table, what: str, title: str) -> Painting:
 def lines_of(
     found: Found,
     viewer: Viewer,
-    rules: dict[str, Rule],
-    tables: dict[str, Table],
+    applied: dict[str, tuple[Rule, Table]],
     records: Records,
     truth: Bools,
 ) -> list[Line]:
-    """A row for each rule, and one for the release."""
+    """A row for each rule that was applied, with its table, and one for the release."""
     made, judged = [], viewer.bundle.published.judged
     target = Target(truth, judged)
-    for name, rule in rules.items():
-        table, changed = tables[name], attacks.changes(records, rule)
+    for name, (rule, table) in applied.items():
+        changed = attacks.changes(records, rule)
         row = Line(
             name,
             float(table.shown.mean()),
@@ -212,7 +210,7 @@ def lines_of(
     guarantee = viewer.bundle.statement["guarantee"]
     hidden = guarantee["protects"] == "values and places"  # public places tell of everybody
     apart = _apart(guarantee) if hidden else 1.0
-    agreed = iou(viewer.bundle.published.in_set, truth & judged)
+    agreed = target.agreement(viewer.bundle.published.in_set)
     name = f"this release, ε {upper(guarantee['epsilon'], 3)}"
     return [*made, Line(name, float(judged.mean()), agreed, agreed, 0.0, None, apart, bound=hidden)]
 
@@ -232,9 +230,9 @@ class Practice:
     def of(cls, found: Found, viewer: Viewer, least: int, truth: Bools) -> Practice:
         """Apply every rule, and measure what its table shows and gives away."""
         records = Records.of(found.project)
-        rules = rules_of(least, records.size)
-        tables = {name: rule.apply(records) for name, rule in rules.items()}
-        lines = lines_of(found, viewer, rules, tables, records, truth)
+        applied = {name: (rule, rule.apply(records)) for name, rule in rules_of(least, records.size).items()}
+        lines = lines_of(found, viewer, applied, records, truth)
+        tables = {name: table for name, (_, table) in applied.items()}
         return cls(found.project, records, tables, truth, lines)
 
 

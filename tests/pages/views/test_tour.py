@@ -51,9 +51,9 @@ def test_the_table_and_its_figures_are_those_of_the_sales(told: Tour, records: R
 
 def test_the_screen_compare_says_the_same_of_the_finished_example(told: Tour, records: Records) -> None:
     opened = finished_example()
-    found, rules = Found(opened.project, opened.tuned, opened.tuned.choice), rules_of(5, records.size)
-    tables = {name: rule.apply(records) for name, rule in rules.items()}
-    lines = lines_of(found, opened.viewer, rules, tables, records, opened.baseline.inside)
+    found = Found(opened.project, opened.tuned, opened.tuned.choice)
+    applied = {name: (rule, rule.apply(records)) for name, rule in rules_of(5, records.size).items()}
+    lines = lines_of(found, opened.viewer, applied, records, opened.baseline.inside)
     table, classes, smooth, _, ours = lines
     said = [table.agreement, table.careful, smooth.careful, ours.agreement, table.exact, classes.changed]
     names = ("table", "filled", "smoothed", "released")
