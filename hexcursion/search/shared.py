@@ -159,6 +159,8 @@ def refuse_tuned(settings: ReleaseSettings) -> None:
             raise WorkflowError(
                 f"A shared design is the same for every holder: leave `{name}` out of the settings."
             )
+    if settings.focus == "threshold":
+        raise WorkflowError("A shared design is read at every threshold: leave `focus` out.")
     if settings.unit == "cell":
         raise WorkflowError("Holders add sums of single records: set `unit` to point.")
     if settings.looks > 1 or settings.change:

@@ -230,6 +230,7 @@ def test_a_bundle_without_the_shared_design_is_refused(folder: Path, tmp_path: P
         ({"value_unit": "mg/m3"}, "asks with value_unit"),
         ({"pilot": 0.2}, "leave `pilot` out"),
         ({"unit": "cell"}, "set `unit` to point"),
+        ({"focus": "threshold"}, "is read at every threshold: leave `focus` out"),
     ],
 )
 def test_another_question_is_refused_before_any_charge(
