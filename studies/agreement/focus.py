@@ -8,7 +8,8 @@ map. `all`: the usual fixed design, read at any threshold. `one`: the design for
 threshold alone, whose clip bound simulated worlds choose. `two`: two looks. `before` is the share of records
 that simulated worlds expect on the side shown, `right` the share reached on the records left out; beside it
 are those of the better map of one colour and of a release of shuffled values. `told` and `sure`: records in
-hexagons on the side shown, as the release tells and by the map without privacy; ECE is that of its chances.
+hexagons on the side shown, as the release tells and by the map without privacy, whose values are cut as the
+release cuts them; ECE is that of its chances.
 """
 
 from __future__ import annotations
