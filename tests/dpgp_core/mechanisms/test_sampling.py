@@ -72,17 +72,15 @@ def released(design: Design, prior: Prior, records: CollapsedRecords) -> Sampler
 
 
 every_prior = pytest.mark.parametrize("name", sorted(PRIORS))
-# Every day one prior with a sparse and one with a dense matrix: thousands of paths are drawn of each.
-most_draws = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in ("car", "exponential") else pytest.mark.slow)
-        for name in sorted(PRIORS)
-    ],
-)
 
 
-@most_draws
+def daily(*names: str) -> pytest.MarkDecorator:
+    """Every prior, on ordinary days these alone: thousands of paths are drawn of each."""
+    marked = [pytest.param(name, marks=() if name in names else pytest.mark.slow) for name in sorted(PRIORS)]
+    return pytest.mark.parametrize("name", marked)
+
+
+@daily("car", "exponential")  # one with a sparse and one with a dense matrix
 def test_released_paths_follow_the_designs_law(name: str) -> None:
     design, prior, records, mean, law = setting(name)
     check_law(released(design, prior, records), mean, law)
@@ -108,7 +106,7 @@ def forgotten_noise(
     return exact_paths(prior, records, ridge, scale)
 
 
-@most_draws
+@daily("exponential")  # the band that both priors are held to
 @pytest.mark.parametrize("mutant", [half_the_scale, forgotten_noise])
 def test_a_broken_sampler_is_caught(
     name: str, mutant: Callable[..., ExactPaths], monkeypatch: pytest.MonkeyPatch
