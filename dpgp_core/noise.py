@@ -93,7 +93,7 @@ class SimulationEntropy:
 
 
 def _words(shape: Shape) -> Words:
-    size = int(np.prod(shape))
+    size = math.prod(shape) if isinstance(shape, tuple) else int(shape)
     return np.frombuffer(os.urandom(8 * size), dtype=np.uint64).reshape(shape)
 
 
@@ -152,9 +152,11 @@ class Uniforms:
 
 def less(a: Uniforms, at: Index, b: Uniforms, bt: Index) -> Bools:
     """(n,) whether `a[at] < b[bt]`, entry by entry, exactly; equal numbers have probability zero."""
-    answer = np.zeros(at.size, dtype=bool)
-    open_ = np.arange(at.size)
-    number = 0
+    if at.size == 0:  # no digit is drawn for no question
+        return np.zeros(0, dtype=bool)
+    left, right = a.level(0)[at], b.level(0)[bt]
+    answer: Bools = left < right
+    open_, number = np.flatnonzero(left == right), 1
     while open_.size:
         left, right = a.level(number)[at[open_]], b.level(number)[bt[open_]]
         answer[open_] = left < right
