@@ -5,15 +5,18 @@ Command: `python -m studies.scale.dense [FOLDER] [--releases N]`.
 FOLDER is ../shared/data of the checkout unless named; where the files are absent one sentence says so.
 Dense hexagons have at least 20 released records. All records are released and ask, or 70 % of them are
 released and the others ask. Answers were first tried on Lucas County 1993 and London's new builds of 2015,
-and on no other row before this table. All variants but answers exist in this study alone.
+and on no other row before this table. All variants but answers exist in this study alone. All maps of a row
+are judged over the same hexagons: those that the program's first release judges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from dpgp_core.excursion import iou
 from dpgp_core.features.gridded import Features, inner_products
@@ -26,6 +29,7 @@ from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.cost import noise_for
 from dpgp_core.spectral.model import Prepared
 from dpgp_core.spectral.prior import Law
+from dpgp_core.spectral.public_field import evidence_of_means
 from dpgp_core.yardstick import HALF, Sides, judged_domain
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -47,15 +51,18 @@ CASES = (
 OWN, SHARE = 128, 0.5  # hexagons with a feature of their own, and its share of the squared length
 TIGHT = 0.6  # times the clip bound of the program
 FINE = 2.0  # deviation for which finer features are chosen; the program's is .5
+RANGES = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of changes since the public map, in spacings
+PARTS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.0)  # variance of a change, times a record's
+LEVEL = 4.0  # variance of their level, times a record's
 QUIET = 1e3  # times mu: next to no noise
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One row: its released records, who asks, and what is public."""
+    """One row: who asks, and where all maps are judged."""
 
-    project: Project
     asking: Sides
+    judged: Bools  # (N,) hexagons that the program's first release judges
     dense: Bools  # (N,) hexagons with at least DENSE released records
 
 
@@ -81,50 +88,52 @@ def lines(settings: ReleaseSettings, keep: float, releases: int, name: str) -> I
     assert asking is not None
     placed, size = project.private.placed, project.lattice.size
     count = np.bincount(placed.index, minlength=size)
-    case = Case(project, asking, count >= DENSE)
+    dense = count >= DENSE
     yield (
-        f"{name}: {int(case.dense.sum())} dense hexagons hold {int(count[case.dense].sum()):,} of "
+        f"{name}: {int(dense.sum())} dense hexagons hold {int(count[dense].sum()):,} of "
         f"{placed.value.size:,} records; {'all' if keep == 1.0 else 'the others'} ask"
     )
     shared = PublicFacts(project.lattice, 1)  # whose work on the domain is used again
     model = _Maps(project, shared, settings.threshold)
-    judged, public = model.public
-    yield _line("public map", case, [(public, judged)])
+    released = model.maps(releases)
+    case = Case(asking, released[0][1], dense)
+    yield _line("public map", case, [model.public])
     above, below = (
         np.bincount(placed.index[side], minlength=size)
         for side in (placed.value > settings.threshold, placed.value <= settings.threshold)
     )
     sums, generator = (above - below).astype(np.float64), np.random.default_rng(SEED)
     noise = 2.0 / model.prepared.design.mu
-    yield _line("side of most released", case, [(sums > 0.0, judged)])
-    noisy = [(sums + generator.normal(0.0, noise, size) > 0.0, judged) for _ in range(5 * releases)]
+    yield _line("side of most released", case, [sums > 0.0])
+    noisy = [sums + generator.normal(0.0, noise, size) > 0.0 for _ in range(5 * releases)]
     yield _line("a noisy sum of sides each", case, noisy)
-    yield _line("the program's", case, model.maps(releases))
-    yield _line("  without noise", case, model.maps(1, model.with_mu(QUIET)))
-    yield _line("  own features", case, model.maps(releases, model.with_own()))
+    steps, kriged = model.kriged(project)
+    yield _line(f"kriged, range {steps:g}, no noise", case, [kriged])
+    yield _line("the program's", case, [side for side, _ in released])
+    yield _line("  without noise", case, model.sides(1, model.with_mu(QUIET)))
+    yield _line("  own features", case, model.sides(releases, model.with_own()))
     tight = _Maps(project, shared, settings.threshold, TIGHT)
-    yield _line("  tight and finer", case, tight.maps(releases, tight.finer()))
+    yield _line("  tight and finer", case, tight.sides(releases, tight.finer()))
     asked = settings.with_changes(
         values="yes-no", yes_above=settings.threshold, threshold=50.0, transform=None, record_word="sale"
     )
     answers, _ = thinned(load_project(asked), keep)
     assert np.array_equal(answers.private.placed.index, placed.index)
-    sides = _Maps(answers, shared, 50.0)
-    yield _line("the program's, answers", case, sides.maps(releases))
-    yield _line("  own features", case, sides.maps(releases, sides.with_own()))
+    yes_no = _Maps(answers, shared, 50.0)
+    yield _line("the program's, answers", case, yes_no.sides(releases))
+    yield _line("  own features", case, yes_no.sides(releases, yes_no.with_own()))
     exchanged = _Maps(shuffled(answers, 0), shared, 50.0)
-    yield _line("  exchanged values", case, exchanged.maps(1))
+    yield _line("  exchanged values", case, exchanged.sides(1))
 
 
-def _line(title: str, case: Case, maps: list[tuple[Bools, Bools]]) -> str:
-    """Mean figures of maps: sides (N,) and judged hexagons (N,)."""
+def _line(title: str, case: Case, sides: list[Bools]) -> str:
+    """Mean figures of the sides (N,) that maps show."""
     figures, asking, dense = [], case.asking, case.dense
     most = asking.inside > asking.outside
-    for side, judged in maps:
-        rest = judged & ~dense
-        shares = [asking.right(side, part) for part in (judged, dense, rest)]
+    for side in sides:
+        shares = [asking.right(side, part) for part in (case.judged, dense, case.judged & ~dense)]
         figures.append([*shares, iou(side & dense, most & dense)])
-    return f"  {title:26} " + " ".join(f"{each:6.3f}" for each in np.mean(figures, axis=0))
+    return f"  {title:28} " + " ".join(f"{each:6.3f}" for each in np.mean(figures, axis=0))
 
 
 class _Maps:
@@ -136,7 +145,7 @@ class _Maps:
         about = scale_about(project, field)
         scale = replace(about, clip=tight * about.clip)
         field = field.rescaled((scale.centre - response.centre) / response.clip, scale.clip / response.clip)
-        self._mean = field.at_cells(project.lattice.domain_centres)
+        self._scale, self._mean = scale, field.at_cells(project.lattice.domain_centres)
         self._level = float(scale.forward(threshold))
         records = bin_records(project.private.placed, scale, settings.unit, self._mean, response)
         self._counts = np.bincount(project.reference.index, minlength=project.lattice.size).astype(np.float64)
@@ -151,9 +160,36 @@ class _Maps:
         self._records, self._mechanism, self.prepared = records, mechanism, prepared
 
     @property
-    def public(self) -> tuple[Bools, Bools]:
-        """Judged hexagons by public counts, and the public map's side; both (N,)."""
-        return judged_domain(self._counts), self._mean >= self._level
+    def public(self) -> Bools:
+        """(N,) the side that the public map shows."""
+        return self._mean >= self._level
+
+    def kriged(self, project: Project) -> tuple[float, Bools]:
+        """Krige the changes since the public map from the private records themselves, without noise.
+
+        Returns the range under which they are likeliest, in spacings, and the side (N,) of that map.
+        """
+        placed, centres = project.private.placed, project.lattice.domain_centres
+        apart = np.clip(self._scale.forward(placed.value), -1.0, 1.0) - self._mean[placed.index]
+        index, place, count = np.unique(placed.index, return_inverse=True, return_counts=True)
+        number = count.astype(np.float64)
+        mean = np.bincount(place, weights=apart) / number
+        scatter = float(np.square(apart - mean[place]).sum() / (apart.size - index.size))
+        distance = cdist(centres, centres[index]) / project.lattice.spacing
+        likelihoods = []
+        for steps, share in product(RANGES, PARTS):
+            shape = np.exp(-distance[index] / steps)
+            evidence = evidence_of_means(shape, share * scatter, scatter, number, mean)
+            likelihoods.append((evidence, steps, share))
+        _, steps, share = max(likelihoods)
+        covariance = scatter * (share * np.exp(-distance / steps) + LEVEL)
+        noisy = covariance[index] + np.diag(scatter / number)
+        change = covariance @ np.linalg.solve(noisy, mean)
+        return steps, self._mean + change >= self._level
+
+    def sides(self, releases: int, plan: Prepared | None = None) -> list[Bools]:
+        """The sides of `maps`."""
+        return [side for side, _ in self.maps(releases, plan)]
 
     def maps(self, releases: int, plan: Prepared | None = None) -> list[tuple[Bools, Bools]]:
         """Sides and judged hexagons, (N,) each, of simulated releases, of this plan if one is given."""
