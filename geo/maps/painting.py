@@ -80,11 +80,20 @@ def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...
 
 
 def paint_set(
-    mask: ArrayLike, *, inside: str, outside: str, title: str, empty: ArrayLike | None = None
+    mask: ArrayLike,
+    *,
+    inside: str,
+    outside: str,
+    title: str,
+    empty: ArrayLike | None = None,
+    other_side: Role = "outside",
 ) -> Painting:
-    """Paint a released (N,) set; cells of few records or none (`empty`) are a third class."""
+    """Paint a (N,) set; cells of few records or none (`empty`) are a third class.
+
+    Beside a map of classes, `other_side="below"` gives both the same colours.
+    """
     classes = np.where(_mask(mask), 0, 1)
-    entries = [Entry(inside, "inside"), Entry(outside, "outside")]
+    entries = [Entry(inside, "inside"), Entry(outside, other_side)]
     if empty is not None:
         classes[_mask(empty)] = 2
         entries.append(Entry(NO_RECORDS, "empty"))
@@ -186,21 +195,29 @@ def paint_field(
     return Painting(classes, entries, notes, title, field, again)
 
 
-def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) -> Painting:
-    """Paint where a released (N,) set and the non-private one differ; for the curator only. Raise
-    `ValueError` if the sets are over different cells."""
+def paint_difference(
+    released: ArrayLike, baseline: ArrayLike, *, title: str, empty: ArrayLike | None = None
+) -> Painting:
+    """Paint where a released (N,) set and the non-private one differ; for the curator only.
+
+    Cells of few records or none (`empty`) are not compared. Raise `ValueError` if the sets are over
+    different cells.
+    """
     claimed, private = _mask(released), _mask(baseline)
     if claimed.shape != private.shape:
         raise ValueError("the released set and the baseline must have the same cells.")
-    entries = (
+    entries = [
         Entry("in both", "agree_in"),
         Entry("wrongly in: released, not on the map without privacy", "falsely_in"),
         Entry("wrongly out: on the map without privacy, not released", "falsely_out"),
         Entry("in neither", "agree_out"),
-    )
+    ]
     classes = np.where(claimed, np.where(private, 0, 1), np.where(private, 2, 3))
+    if empty is not None:
+        classes[_mask(empty)] = 4
+        entries.append(Entry(NO_RECORDS, "empty"))
     notes = _spread([f"Curator only: {entry.label}" for entry in entries], classes)
-    return Painting(classes, entries, notes, title)
+    return Painting(classes, tuple(entries), notes, title)
 
 
 def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:

@@ -105,7 +105,12 @@ def _maps(explored: Explored, made: view.Practice) -> None:
     what = f"{side_words(viewer.direction)} {quantity(viewer.bundle.threshold, viewer.unit)}"
     published = viewer.bundle.published
     free = paint_set(
-        made.truth, inside=what, outside=f"not {what}", title="Without privacy", empty=published.empty
+        made.truth,
+        inside=what,
+        outside=f"not {what}",
+        title="Without privacy",
+        empty=published.empty,
+        other_side="below",
     )
     panes, drawn = [Pane("Without privacy", free, private=True, word="Without privacy")], []
     parts = [f"Without privacy: {int((made.truth & published.judged).sum()):,} hexagons {what}"]

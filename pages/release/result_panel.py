@@ -100,7 +100,12 @@ def _atlas(work: Workspace, project: AtlasProject, explored: Explored) -> None:
         private = baseline_at(own, baseline, own.settings.threshold) & products.judged
         side = side_words(layer.direction)
         sets[name] = paint_set(
-            private, inside=side, outside=f"not {side}", title="Without privacy", empty=products.empty
+            private,
+            inside=side,
+            outside=f"not {side}",
+            title="Without privacy",
+            empty=products.empty,
+            other_side="below",
         )
         seen.append(compare(products.in_set, private))
     atlas_view.side_by_side(viewer, "result", sets)
@@ -242,7 +247,12 @@ def _both(viewer: Viewer, private: Bools, shown: Shown, painting: Painting, mode
     products = shown.products
     words = f"{side_words(viewer.direction)} {quantity(shown.threshold, viewer.unit)}"
     baseline = paint_set(
-        private, inside=words, outside=f"not {words}", title="Without privacy", empty=products.empty
+        private,
+        inside=words,
+        outside=f"not {words}",
+        title="Without privacy",
+        empty=products.empty,
+        other_side="below" if "below" in {entry.role for entry in painting.entries} else "outside",
     )
     entries = legend(painting, maps.theme())
     others = legend(baseline, maps.theme())
@@ -265,7 +275,10 @@ def _both(viewer: Viewer, private: Bools, shown: Shown, painting: Painting, mode
 
 def _difference(viewer: Viewer, private: Bools, products: Products) -> None:
     painting = paint_difference(
-        products.in_set, private & products.judged, title="Release and map without privacy"
+        products.in_set,
+        private & products.judged,
+        title="Release and map without privacy",
+        empty=products.empty,
     )
     entries = legend(painting, maps.theme())
     pane = Pane("Difference: do not publish", painting, private=True)

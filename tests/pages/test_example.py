@@ -71,7 +71,7 @@ def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> N
 def test_the_map_without_privacy_shows_the_land_where_the_release_is_judged(
     opened: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On the screens Compare and Release: elsewhere both are of the class of few records or none."""
+    """On the screens Compare and Release, in the release's colours; elsewhere few records or none."""
     drawn: list[tuple[Any, dict[str, Any]]] = []
     monkeypatch.setattr(maps, "show", lambda domain, panes, **named: drawn.append((panes, named)))
     explored = work_of(opened).explored
@@ -87,9 +87,15 @@ def test_the_map_without_privacy_shows_the_land_where_the_release_is_judged(
         for painting in (free, released):
             empty = [entry.role for entry in painting.entries].index("empty")
             assert np.array_equal(painting.classes == empty, ~judged)
+            assert [entry.role for entry in painting.entries].count("below") == 1
         count = int((explored.baseline.inside & judged).sum())
         assert count < explored.baseline.inside.sum()
         assert f"ithout privacy: {count:,} " in named["alt"]
+    drawn.clear()
+    opened.segmented_control(key="result_way").set_value("difference").run()
+    ((panes, _),) = drawn
+    roles = [panes[0].painting.entries[place].role for place in panes[0].painting.classes]
+    assert [role == "empty" for role in roles] == (~judged).tolist()
 
 
 def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protected(opened: AppTest) -> None:

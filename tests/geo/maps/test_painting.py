@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from geo.colours import Theme
 from geo.maps.painting import (
     CLASSES_OF_A_FIELD,
     Entry,
@@ -22,6 +23,7 @@ from geo.maps.painting import (
     paint_votes,
 )
 
+THEMES: tuple[Theme, ...] = ("light", "dark")
 MASK = np.array([True, False, True, False])
 OTHER = np.array([True, True, False, False])
 
@@ -88,6 +90,21 @@ def test_the_difference_has_four_cases() -> None:
         "agree_out",
     ]
     assert all(note.startswith("Curator only:") for note in painting.notes)
+
+
+def test_cells_without_records_are_not_compared() -> None:
+    claimed, private = np.array([True, False, False]), np.array([True, False, False])
+    painting = paint_difference(claimed, private, title="t", empty=np.array([False, False, True]))
+    cells = {entry.label: entry.cells for entry in legend(painting)}
+    assert (cells["in both"], cells["in neither"], cells["few or no records"]) == (1, 1, 1)
+
+
+def test_a_set_beside_a_map_of_classes_has_its_colours() -> None:
+    painting = paint_set(MASK, inside="above", outside="not above", title="t", other_side="below")
+    ways = paint_three_way(np.where(MASK, 1, -1), threshold="5", title="t")
+    for theme in THEMES:
+        colours, others = ([legend(p, theme)[k].colour for k in p.classes] for p in (painting, ways))
+        assert colours == others
 
 
 def test_a_field_is_classed_by_its_breaks() -> None:
