@@ -365,7 +365,7 @@ def _figure(value: float) -> str:
 
 def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
     """Curator only: all of it is computed from private records, and no file has it."""
-    baseline = curators_map(project, tuned.result.model)
+    baseline = curators_map(project, tuned.result.model, tuned.choice.cut)
     judged = bundle.published.judged
     found = compare(bundle.published.in_set, baseline.inside & judged)
     print(f"\n{CURATOR_ONLY}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import PublicFacts
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records
+from hexcursion.project.response import ResponseScale
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -42,17 +43,25 @@ class Agreement:
     falsely_out: int  # cells in the baseline only
 
 
-def curators_map(project: Project, model: FieldModel) -> Baseline:
+def curators_map(project: Project, model: FieldModel, cut: ResponseScale | None = None) -> Baseline:
     """Fit level, scatter and range to the private records by likelihood, independently of the
     search.
 
-    Counts over a public exposure are fitted with the lengthscale of `model`.
+    Values are cut by the project's response scale or by `cut`, the scale of a release about one
+    threshold: the typical value is the mean of cut values, which a few large values lift where they
+    are cut far from the threshold. Counts over a public exposure are fitted with the lengthscale of
+    `model`.
     """
     if project.exposure is not None:
         return fit_baseline(project, model)
-    records = bin_records(project.private.placed, project.response, project.settings.unit)
-    field = fit_by_likelihood(project.lattice, records)
-    return _read(project, field.mean, field.sd)
+    used = project if cut is None else replace(project, response=cut)
+    records = bin_records(used.private.placed, used.response, used.settings.unit)
+    field = fit_by_likelihood(used.lattice, records)
+    fitted = _read(used, field.mean, field.sd)
+    if cut is None:
+        return fitted
+    own = project.response
+    return replace(fitted, mean=(cut.centre + cut.clip * fitted.mean - own.centre) / own.clip)
 
 
 def fit_baseline(project: Project, model: FieldModel) -> Baseline:

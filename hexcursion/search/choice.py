@@ -53,6 +53,12 @@ class Choice:
         """The expected agreement of the map of this release, and that of other maps."""
         return self.of_all or (self.expected, self.yardsticks)
 
+    @property
+    def cut(self) -> ResponseScale | None:
+        """The scale that cuts values about one threshold, for `curators_map`; None for any other."""
+        about_one = self.response.origin == FOCUSED and self.public_map is None
+        return self.response if about_one else None
+
     def facts(self, project: Project) -> PublicFacts:
         """The public facts of a release, with the field that it starts from."""
         facts = public_facts(project)

@@ -17,6 +17,7 @@ from hexcursion.ledger.assess import RECOGNISED, login_name
 from hexcursion.ledger.sentences import Alike
 from hexcursion.project.baseline import Baseline, FieldModel, curators_map
 from hexcursion.project.model import Project
+from hexcursion.project.response import ResponseScale
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.tuning import Tuned
 from hexcursion.words import remaining
@@ -110,15 +111,17 @@ def released_as(entry: int, ledger: str | None) -> str | None:
 def curators_baselines(each: Sequence[tuple[Project, Tuned]]) -> tuple[Baseline, ...]:
     """Fit the map without privacy of every column, for the curator only; on many hexagons in one
     subprocess."""
-    asked = tuple((project, tuned.result.model) for project, tuned in each)
+    asked = tuple((project, tuned.result.model, tuned.choice.cut) for project, tuned in each)
     if asked[0][0].domain.size < MANY_HEXAGONS:
         return baselines_apart(lambda fraction, text: None, asked)
     return in_subprocess(lambda fraction, text: None, baselines_apart, asked)
 
 
-def baselines_apart(report: Report, asked: Sequence[tuple[Project, FieldModel]]) -> tuple[Baseline, ...]:
+def baselines_apart(
+    report: Report, asked: Sequence[tuple[Project, FieldModel, ResponseScale | None]]
+) -> tuple[Baseline, ...]:
     """`curators_map` of each, for another process."""
-    return tuple(curators_map(project, model) for project, model in asked)
+    return tuple(curators_map(*each) for each in asked)
 
 
 def baseline_at(project: Project, baseline: Baseline, threshold: float) -> Bools:

@@ -41,5 +41,5 @@ def finished_example() -> Finished:
         viewer=shipped(),
         private=look_at(settings.data, settings.value_unit),
         reference=look_at(settings.reference, settings.value_unit, spread=True),
-        baseline=curators_map(project, tuned.result.model),
+        baseline=curators_map(project, tuned.result.model, tuned.choice.cut),
     )

@@ -27,11 +27,10 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import Released, draw_release
 from dpgp_core.yardstick import HALF, Sides, judged_domain, promise_of, shown_side, tempered
 from hexcursion.errors import WorkflowError
-from hexcursion.project.baseline import FieldModel, curators_map, free_map
+from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.project.response import FOCUSED
 from hexcursion.record import tells_tempered
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice
@@ -210,7 +209,7 @@ def measured(
     choice, model = tuned.choice, tuned.result.model
     no_reference = settings.reference is None
     public = None if no_reference else free_map(project, model)
-    truth = chances_without_privacy(complete, choice, model)
+    truth = curators_map(complete, model, choice.cut).probability
     own_sides = sides_of(project)
     controls = list(
         chain.from_iterable(
@@ -258,17 +257,6 @@ def measured(
         name, project.public_n, not no_reference, bool(against), dict(zip(FIGURES, means, strict=True)),
         told, chances, _before(choice),
     )  # fmt: skip
-
-
-def chances_without_privacy(complete: Project, choice: Choice, model: FieldModel) -> Floats:
-    """(N,) chances of the map that is fitted to all records, in the response scale that a release tells of.
-
-    The typical value of a hexagon is the mean of its values after they are cut. Cut close about one threshold
-    it is above where more than half of the values are; cut far from it, a few large values lift it, too.
-    """
-    focused = choice.response.origin == FOCUSED and choice.public_map is None
-    told = replace(complete, response=choice.response) if focused else complete
-    return curators_map(told, model).probability
 
 
 def _before(choice: Choice) -> float:

@@ -254,7 +254,7 @@ def test_a_baseline_is_for_the_curator_alone(
     calls: Calls, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], free: float | None
 ) -> None:
     both = np.array([True, True])
-    monkeypatch.setattr(run, "curators_map", lambda project, model: SimpleNamespace(inside=both))
+    monkeypatch.setattr(run, "curators_map", lambda project, model, cut: SimpleNamespace(inside=both))
     monkeypatch.setattr(run, "free_map", lambda project, model: both)
     judged = np.array([True, False])
     shown = {(False, False): 0.81, (True, False): 0.62}
@@ -264,7 +264,9 @@ def test_a_baseline_is_for_the_curator_alone(
     bundle: Any = SimpleNamespace(published=SimpleNamespace(in_set=~judged & judged, judged=judged))
     run._print_baseline(
         "project",  # type: ignore[arg-type]
-        SimpleNamespace(result=SimpleNamespace(model="m"), free_agreement=free),  # type: ignore[arg-type]
+        SimpleNamespace(  # type: ignore[arg-type]
+            result=SimpleNamespace(model="m"), choice=SimpleNamespace(cut=None), free_agreement=free
+        ),
         bundle,
     )
     said = capsys.readouterr()

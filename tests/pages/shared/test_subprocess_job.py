@@ -254,7 +254,8 @@ def test_the_baseline_and_a_pilot_apart_are_what_they_are_here(
     """All maps are fitted in one other process; a pilot is charged once, and its result comes back."""
     project = load_project(town.settings(resolution=7))
     below = load_project(town.settings(resolution=7, direction="below"))
-    tuned = SimpleNamespace(result=SimpleNamespace(model=PosteriorSamplingDesign("car", 2000.0, 1.0, 1.0)))
+    model = PosteriorSamplingDesign("car", 2000.0, 1.0, 1.0)
+    tuned = SimpleNamespace(result=SimpleNamespace(model=model), choice=SimpleNamespace(cut=None))
     asked_maps: Any = [(project, tuned), (below, tuned)]
     here = curators_baselines(asked_maps)
     monkeypatch.setattr("pages.release.releasing.MANY_HEXAGONS", 1)
