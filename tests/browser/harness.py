@@ -24,7 +24,6 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from pages.shared import maps
 from pages.shared.steps import SCREENS
-from pages.shared.subprocess_job import UNASKED
 from tests.browser.traffic import listen, waiting
 from tests.patience import HANG
 
@@ -51,14 +50,12 @@ needs_linked_maps = pytest.mark.skipif(
     not maps.built() and os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1",
     reason="the linked maps are not built: run `make maps` where the npm registry can be reached",
 )
-# What every Python process of a running app does first. Computations that a person asked for do not step back
-# for others: beside tests that keep every core busy, a search of twenty seconds would take minutes. While the
-# file is there, a search stops at its start.
-BRAKE = f"""
+# What every Python process of a running app does first. Computations do not step back for others: beside
+# tests that keep every core busy, a search of twenty seconds would take minutes, and a page does not rest
+# while the curve of other budgets is drawn. While the file is there, a search stops at its start.
+BRAKE = """
 import os, pathlib, signal, sys
-unasked = sys.orig_argv[-4:-3] == ["pages.shared.subprocess_job"] and sys.orig_argv[-2] == "{UNASKED}"
-if not unasked:
-    os.nice = lambda step: 0
+os.nice = lambda step: 0
 if "pages.shared.subprocess_job" in sys.orig_argv and (pathlib.Path(__file__).parent / "pulled").exists():
     os.kill(os.getpid(), signal.SIGSTOP)
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -15,7 +16,6 @@ from tests.browser.harness import (
     go_to,
     open_screen,
     press,
-    settle,
     unfold,
 )
 from tests.browser.journeys.test_journey import heading, ledger_entries
@@ -40,7 +40,6 @@ def test_solving_is_cancelled_started_again_settled_on_and_kept(
     before = ledger_entries(app)
     go_to(page, "Privacy and utility")
     page.get_by_text("Set the agreement", exact=True).click()
-    settle(page)
     page.get_by_role("button", name="Find the smallest ε for 0.80").click()
     page.get_by_role("button", name="Cancel the solving").click()
     heading(page, "Cancelled.")
@@ -55,15 +54,13 @@ def test_solving_is_cancelled_started_again_settled_on_and_kept(
     go_to(page, "Privacy and utility")
     heading(page, "This is the design to release.")
     assert page.get_by_role("button", name="Find the smallest").count() == 0
-    page.get_by_text("Set the budget ε", exact=True).click()
-    settle(page)  # back to the budget: it is the one that was settled on
+    page.get_by_text("Set the budget ε", exact=True).click()  # it is the one that was settled on
     expect(page.get_by_test_id("stSlider").first).to_contain_text(said.removeprefix("ε "), timeout=WAIT)
     assert page.get_by_text("The choices have changed").count() == 0
     page.get_by_text("A closer look at this design").click()
     page.get_by_role("button", name="Show what each number does").click()
-    appear(page.locator(".st-key-variations"))
-    settle(page)
-    assert page.locator('.st-key-variations [data-testid="stVegaLiteChart"]').count() == 10
+    charts = page.locator('.st-key-variations [data-testid="stVegaLiteChart"]')
+    expect(charts).to_have_count(10, timeout=WAIT)
     assert page.get_by_test_id("stException").count() == 0
     assert ledger_entries(app) == before  # all of it was on reference data
 
@@ -84,7 +81,8 @@ def test_paths_are_explained_varied_and_set_beside_spectral_statistics(
     assert picture.evaluate("element => element.naturalWidth") > 0, "the moving picture is drawn"
     page.get_by_test_id("stSlider").filter(has_text="Share of prior noise").get_by_role("slider").focus()
     page.keyboard.press("End")
-    heading(page, "With 90 % prior noise: expected agreement")
+    said = re.compile(r"With 90 % prior noise: \d+ of 100 records expected on their right side")
+    appear(page.get_by_text(said))
     for way in ("Several paths", "Votes"):
         choose("Shown of the paths", way)(page)
         appear(page.get_by_text("paths that could be drawn; one is released").first)
