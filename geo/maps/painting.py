@@ -101,6 +101,14 @@ def paint_set(
     return Painting(classes, tuple(entries), notes, title)
 
 
+def paint_baseline(
+    mask: ArrayLike, what: str, *, empty: ArrayLike | None = None, other_side: Role = "below"
+) -> Painting:
+    """Paint the curator's (N,) set without privacy; by default in the colours of a map of classes."""
+    outside, title = f"not {what}", "Without privacy"
+    return paint_set(mask, inside=what, outside=outside, title=title, empty=empty, other_side=other_side)
+
+
 def paint_cells(count: int) -> Painting:
     """Paint the cells of a domain alike, before a release."""
     note = "Hexagon of the public area"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
+from geo.errors import part_of, silent
 from hexcursion.bundle.published.earlier import load_columns, load_with_earlier
 from hexcursion.comparing.run import Comparison, comparable, compare_mechanisms
 from hexcursion.errors import Report, WorkflowError
@@ -28,7 +29,7 @@ from hexcursion.releasing.transaction import Plan, Published, named_budget, plan
 from hexcursion.search.atlas import AtlasChoice, choose_atlas, foretold_words
 from hexcursion.search.bench import smallest_epsilon
 from hexcursion.search.choice import Choice, given_choice, stated
-from hexcursion.search.executors import HERE, Run, Workers, make_executor, silent
+from hexcursion.search.executors import HERE, Run, Workers, make_executor
 from hexcursion.search.pilot import run_pilot
 from hexcursion.search.results import settle_on
 from hexcursion.search.shared import SharedDesign, read_shared_design, shared_choice, with_shared_scale
@@ -242,7 +243,7 @@ def compare_settings(
     `workers` as for `search_design`, `tables` as for `plan_settings`. Raise
     `WorkflowError`, `DataError` or `GeoError`, with one sentence, for unusable settings or data.
     """
-    project = load_with_earlier(settings, Run(report or silent).part(0.0, 0.05).report, tables)
+    project = load_with_earlier(settings, part_of(report or silent, 0.0, 0.05), tables)
     mechanisms = comparable(project, names)
     with closing(make_executor(*workers, settings.dask)) as executor:
         run = Run(report or silent, executor).part(0.05, 0.95)

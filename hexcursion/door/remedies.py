@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from dpgp_core.errors import HexcursionError
 from dpgp_core.mechanisms.registry import MECHANISMS
+from geo.errors import part_of
 from hexcursion.bundle.statement.promise import records_words
 from hexcursion.errors import Cancelled, Report
 from hexcursion.estimates.forecasts import COARSEST
@@ -225,5 +226,5 @@ def _tried(project: Project, tuned: Tuned, remedy: Remedy, report: Report) -> tu
     if set(remedy.changes) <= WITHOUT_RELOADING:
         changed = replace(project, settings=settings)
     else:
-        changed = load_project(settings, lambda fraction, text: report(0.3 * fraction, text))
+        changed = load_project(settings, part_of(report, 0.0, 0.3))
     return changed, tune(changed, Run(report).part(0.3, 0.7), beside=()).choice

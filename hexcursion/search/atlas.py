@@ -14,12 +14,12 @@ from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.numbers import significant
 from dpgp_core.releasing import PublicFacts
+from geo.errors import silent
 from hexcursion.bundle.statement.promise import records_words
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.atlas import AtlasProject
-from hexcursion.record import few_words
 from hexcursion.search.choice import Choice, stated
-from hexcursion.search.executors import Run, silent
+from hexcursion.search.executors import Run
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.words import listed
@@ -127,8 +127,8 @@ def foretold_words(choice: AtlasChoice, names: tuple[str, ...]) -> tuple[str, ..
     ]
     for name, layer in zip(names, choice.layers, strict=True):
         found = layer.expected
-        if few := few_words(found, layer.yardsticks):
-            lines.append(f"{name}: {few}.")
+        if layer.few:
+            lines.append(f"{name}: {layer.few}.")
             continue
         if found is None or found.agreement is None:
             lines.append(f"{name}: nothing is known.")

@@ -54,6 +54,11 @@ class Choice:
         return self.of_all or (self.expected, self.yardsticks)
 
     @property
+    def few(self) -> str:
+        """Why no figure may be said of how right its map will be; "" where one may. See `few_words`."""
+        return few_words(self.expected, self.yardsticks)
+
+    @property
     def cut(self) -> ResponseScale | None:
         """The scale that cuts values about one threshold, for `curators_map`; None for any other."""
         about_one = self.response.origin == FOCUSED and self.public_map is None

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
+from geo.errors import part_of, silent
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.search.task import answer_bytes, answer_from
 from hexcursion.settings.names import ExecutorName
@@ -107,10 +108,6 @@ class Workers(NamedTuple):
 HERE = Workers()
 
 
-def silent(fraction: float, text: str) -> None:
-    """Report to no one."""
-
-
 @dataclass(frozen=True)
 class Run:
     """One run of a search: who hears how far it is, and where its designs are scored.
@@ -123,7 +120,7 @@ class Run:
 
     def part(self, low: float, share: float) -> Run:
         """The same run as a part of a longer one: from `low` on, for a `share` of it."""
-        return Run(lambda fraction, text: self.report(low + share * fraction, text), self.executor)
+        return Run(part_of(self.report, low, low + share), self.executor)
 
 
 ALONE = Run()

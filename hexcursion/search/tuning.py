@@ -19,7 +19,6 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import FOCUSED, ResponseScale, tidy
-from hexcursion.record import few_words
 from hexcursion.search.choice import (
     Choice,
     beside_words,
@@ -85,8 +84,8 @@ class Tuned:
 
     @property
     def few(self) -> str:
-        """Why no figure may be said of how right a map is; "" where one may. See `few_words`."""
-        return few_words(self.choice.expected, self.choice.yardsticks)
+        """`Choice.few` of the design that it chose."""
+        return self.choice.few
 
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know before releasing, in words; all from what designs were tried on."""

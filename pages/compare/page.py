@@ -7,7 +7,7 @@ import streamlit as st
 from dpgp_core.mechanisms.design import Protects
 from dpgp_core.mechanisms.registry import mechanism_named
 from geo.maps.linked import Pane
-from geo.maps.painting import legend, paint_set
+from geo.maps.painting import legend, paint_baseline
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.comparing.attacks import one_more
 from hexcursion.comparing.practice import Records
@@ -104,14 +104,7 @@ def _maps(explored: Explored, made: view.Practice) -> None:
     viewer = explored.viewer
     what = f"{side_words(viewer.direction)} {quantity(viewer.bundle.threshold, viewer.unit)}"
     published = viewer.bundle.published
-    free = paint_set(
-        made.truth,
-        inside=what,
-        outside=f"not {what}",
-        title="Without privacy",
-        empty=published.empty,
-        other_side="below",
-    )
+    free = paint_baseline(made.truth, what, empty=published.empty)
     panes, drawn = [Pane("Without privacy", free, private=True, word="Without privacy")], []
     parts = [f"Without privacy: {int((made.truth & published.judged).sum()):,} hexagons {what}"]
     shown = {name.capitalize(): table for name, table in made.tables.items() if table.count is not None}

@@ -10,9 +10,9 @@ from pathlib import Path
 import streamlit as st
 
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, PublicFile, fetch, price_paid_file
+from geo.errors import part_of
 from hexcursion.errors import Cancelled, Report, WorkflowError
 from hexcursion.releasing.allowed_paths import public_folder
-from hexcursion.search.executors import Run
 from pages.data.sources import show_paths
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.previews import as_workflow_errors
@@ -56,7 +56,7 @@ def download_job(year: int, reference_year: int | None = None, *, refresh: bool 
         whole, before, paths = max(sum(missing), 1.0), 0.0, []
         for file, left in zip(files, missing, strict=True):
             share = left or 1.0
-            tell = Run(report).part(before / whole, share / whole).report
+            tell = part_of(report, before / whole, (before + share) / whole)
             paths.append(_followed(file, folder, refresh, tell, share))
             before += left
         return Fetched(str(paths[0]), str(paths[1]) if reference_year is not None else None, str(paths[-1]))

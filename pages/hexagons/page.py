@@ -20,7 +20,7 @@ from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import workspace
-from pages.shared.session.previews import domain_of, facts_of, proposal_of, shape_of
+from pages.shared.session.previews import area_of_choices, domain_of, facts_of, proposal_of, shape_of
 
 work = workspace.current()
 
@@ -143,15 +143,7 @@ with left:
     propose_first(asked, about)
     resolution = asked_resolution()
     st.caption("The area is public geography, never taken from the data.")
-    choices = work.choices
-    known = NamedArea(
-        choices.get("region"),
-        choices.get("bbox"),
-        choices.get("features", ()),
-        choices.get("feature_column"),
-        choices.get("crosses_date_line"),
-        choices.get("land_only", True),
-    )
+    known = area_of_choices(work.choices)
     if asked is not None and (work.asked_domain, known) != ((asked.region, asked.bbox, resolution), asked):
         fill(asked, resolution)
     elif asked is None and work.domain is not None:

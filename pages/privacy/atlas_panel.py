@@ -8,7 +8,6 @@ import streamlit as st
 
 from dpgp_core.atlas.design import Columns
 from hexcursion.project.atlas import AtlasProject
-from hexcursion.record import few_words
 from hexcursion.search.atlas import AtlasChoice, foretold_words
 from hexcursion.search.choice import Choice
 from hexcursion.settings.atlas import MECHANISM, AtlasSettings
@@ -137,7 +136,7 @@ def figures_of(choice: Choice) -> tuple[str, str]:
     """The records that a map is expected to show on their right side, and its agreement, in words; neither
     where records are too few."""
     expected = choice.expected
-    if few_words(expected, choice.yardsticks):
+    if choice.few:
         return "too few records", "–"
     if expected is None:
         return "–", "not known"

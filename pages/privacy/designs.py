@@ -11,6 +11,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import significant, upper
 from dpgp_core.priors.registry import PRIORS
+from geo.errors import part_of
 from hexcursion.bundle.published.earlier import load_columns, load_with_earlier
 from hexcursion.door.pipeline import search_design
 from hexcursion.errors import Report, WorkflowError
@@ -21,7 +22,7 @@ from hexcursion.project.atlas import AtlasProject
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.atlas import AtlasChoice, choose_atlas
-from hexcursion.search.executors import Run, Workers
+from hexcursion.search.executors import Workers
 from hexcursion.search.pilot import pilot_warning, run_pilot
 from hexcursion.search.public_map import answered
 from hexcursion.search.results import as_searched
@@ -64,24 +65,21 @@ def load_and_tune(
     """Load the data, unless `piloted`, a pilot's project, holds them, and search. The tuning that is stated
     does not state yet whether the curator looked: a plan adds that from the settings."""
     if piloted is None:
-        project = load_with_earlier(settings, lambda fraction, text: report(0.05 * fraction, text))
+        project = load_with_earlier(settings, part_of(report, 0.0, 0.05))
     else:
         project = replace(piloted, settings=settings)
     blind = replace(project, settings=settings.with_changes(looked=False))
     refuse_what_cannot_fit(blind, executor_of(settings).processes or 1)
-    tell = Run(report).part(0.05, 0.95).report
-    return project, search_design(blind, tell, where_of(blind), beside=())
+    return project, search_design(blind, part_of(report, 0.05, 1.0), where_of(blind), beside=())
 
 
 def load_and_choose(report: Report, settings: AtlasSettings) -> tuple[AtlasProject, AtlasChoice]:
     """Load all columns, and judge the map of each in simulated worlds. The plan
     states from the settings whether the curator looked."""
-    project = load_columns(settings, lambda fraction, text: report(0.05 * fraction, text))
+    project = load_columns(settings, part_of(report, 0.0, 0.05))
     refuse_what_cannot_fit(project.first, 1)
     project.first.refuse_large_delta()
-    choice = choose_atlas(
-        project.restated(looked=False), lambda fraction, text: report(0.05 + 0.95 * fraction, text)
-    )
+    choice = choose_atlas(project.restated(looked=False), part_of(report, 0.05, 1.0))
     return project, choice
 
 
@@ -252,7 +250,7 @@ def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, sessio
 
     `WorkflowError` for data that will not do and a look that would show next to nothing, before the charge;
     `Unreleased` after it."""
-    project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
+    project = load_project(settings, part_of(report, 0.0, 0.5))
     if warning := pilot_warning(project):
         raise WorkflowError(warning)
     refuse_what_cannot_fit(project, workers())

@@ -169,15 +169,15 @@ def show_choices(work: Workspace, found: Found, scored: Scored) -> None:
 
 def _beside(work: Workspace, found: Found, scored: Scored) -> None:
     mechanism, settings = mechanism_of(scored.design), found.project.settings
-    rivals = [name for name in SOLE if name != mechanism.name]
-    other = MECHANISMS[rivals[0]].line
+    rival_name = next(name for name in SOLE if name != mechanism.name)
+    other = MECHANISMS[rival_name].line
     answer = side_jobs.follow(
         work,
         "beside",
         (found.tuned, settings.epsilon),
         f"Side by side with {plain(other).lower()} at ε {settings.epsilon:g}",
         "Stop",
-        lambda: beside_job(found.project, found.tuned, rivals[0]),
+        lambda: beside_job(found.project, found.tuned, rival_name),
     )
     if answer is None:
         return

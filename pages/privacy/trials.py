@@ -11,6 +11,7 @@ from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Design, Parameter, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
+from geo.errors import part_of
 from hexcursion.bundle.statement.promise import records_words
 from hexcursion.door.pipeline import search_design
 from hexcursion.door.remedies import Remedy, Tried, try_remedy
@@ -53,8 +54,8 @@ def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> Fro
     line has it."""
     asked = as_searched(project, tuned)
     blind = replace(asked, settings=asked.settings.with_changes(looked=False))
-    searched = search_design(blind, lambda share, text: report(0.7 * share, text), where_of(blind))
-    return smallest_epsilon(asked, searched, wanted, lambda share, text: report(0.7 + 0.3 * share, text))
+    searched = search_design(blind, part_of(report, 0.0, 0.7), where_of(blind))
+    return smallest_epsilon(asked, searched, wanted, part_of(report, 0.7, 1.0))
 
 
 def _try(report: Report, project: Project, tuned: Tuned, remedy: Remedy) -> Tried:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion import excursion
 from dpgp_core.numbers import significant, upper
+from geo.errors import silent
 from hexcursion.door.pipeline import Planned, plan_atlas_choice, plan_choice, publish_planned
 from hexcursion.errors import Report
 from hexcursion.ledger import ledger_to_plan, open_ledger
@@ -113,8 +114,8 @@ def curators_baselines(each: Sequence[tuple[Project, Tuned]]) -> tuple[Baseline,
     subprocess."""
     asked = tuple((project, tuned.result.model, tuned.choice.cut) for project, tuned in each)
     if asked[0][0].domain.size < MANY_HEXAGONS:
-        return baselines_apart(lambda fraction, text: None, asked)
-    return in_subprocess(lambda fraction, text: None, baselines_apart, asked)
+        return baselines_apart(silent, asked)
+    return in_subprocess(silent, baselines_apart, asked)
 
 
 def baselines_apart(

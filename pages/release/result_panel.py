@@ -8,7 +8,7 @@ import streamlit as st
 
 from geo.maps.layers import boundaries_legend
 from geo.maps.linked import Mode, Pane, boundary_lines
-from geo.maps.painting import LegendEntry, Painting, legend, paint_difference, paint_set
+from geo.maps.painting import LegendEntry, Painting, legend, paint_baseline, paint_difference
 from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.change import change_told
@@ -99,14 +99,7 @@ def _atlas(work: Workspace, project: AtlasProject, explored: Explored) -> None:
         products = layer.bundle.published
         private = baseline_at(own, baseline, own.settings.threshold) & products.judged
         side = side_words(layer.direction)
-        sets[name] = paint_set(
-            private,
-            inside=side,
-            outside=f"not {side}",
-            title="Without privacy",
-            empty=products.empty,
-            other_side="below",
-        )
+        sets[name] = paint_baseline(private, side, empty=products.empty)
         seen.append(compare(products.in_set, private))
     atlas_view.side_by_side(viewer, "result", sets)
     with st.expander("Agreement (IoU) with the maps without privacy", icon=":material/functions:"):
@@ -246,13 +239,9 @@ def _both(viewer: Viewer, private: Bools, shown: Shown, painting: Painting, mode
     """The release and the baseline under one camera, with a legend each."""
     products = shown.products
     words = f"{side_words(viewer.direction)} {quantity(shown.threshold, viewer.unit)}"
-    baseline = paint_set(
-        private,
-        inside=words,
-        outside=f"not {words}",
-        title="Without privacy",
-        empty=products.empty,
-        other_side="below" if "below" in {entry.role for entry in painting.entries} else "outside",
+    classes = "below" in {entry.role for entry in painting.entries}
+    baseline = paint_baseline(
+        private, words, empty=products.empty, other_side="below" if classes else "outside"
     )
     entries = legend(painting, maps.theme())
     others = legend(baseline, maps.theme())

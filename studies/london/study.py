@@ -6,7 +6,7 @@ search on the earlier year."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing import Released
 from dpgp_core.simulation import World
+from geo.errors import part_of
 from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.model import Project
 from hexcursion.search.choice import Choice
@@ -122,7 +123,9 @@ def run(settings: LondonSettings, report: Report | None = None) -> StudyResult:
         tell(low, f"Loading, domain: {domain}")
         project = load_task(base, domain)
         sizes.append(f"{domain}: {project.domain.size:,} hexagons, {private_n(project):,} sales")
-        domain_rows, painted = _domain_rows(settings, project, domain, entropy, _portion(tell, low, share))
+        domain_rows, painted = _domain_rows(
+            settings, project, domain, entropy, part_of(tell, low, low + share)
+        )
         rows += domain_rows
         maps += painted
     return StudyResult(
@@ -268,10 +271,6 @@ def _entries(
             bound = getattr(design, "bound", "")
             words = ", ".join(filter(None, (mechanism_of(design).title.lower(), prior, bound)))
             yield _Entry(words, settled, choice, point.epsilon)
-
-
-def _portion(tell: Report, low: float, share: float) -> Callable[[float, str], None]:
-    return lambda fraction, text: tell(low + share * fraction, text)
 
 
 def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy) -> Bools:

@@ -68,9 +68,7 @@ class Case:
 
 def main() -> None:
     """Print one line for each map of each row."""
-    parser = real_files_parser(__doc__)
-    parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
-    options = parser.parse_args()
+    options = real_files_parser(__doc__, RELEASES).parse_args()
     every = rows_named("", rows, options.folder)
     if every is None:
         return

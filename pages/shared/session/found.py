@@ -9,7 +9,6 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.project.atlas import AtlasProject
 from hexcursion.project.baseline import Baseline
 from hexcursion.project.model import Project
-from hexcursion.record import few_words
 from hexcursion.releasing.atlas import poor_layers
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.atlas import AtlasChoice
@@ -45,8 +44,8 @@ class Found:
 
     @property
     def few(self) -> str:
-        """Why no figure may be said of how right its map will be; "" where one may. See `few_words`."""
-        return few_words(self.choice.expected, self.choice.yardsticks)
+        """`Choice.few` of the design to release."""
+        return self.choice.few
 
     @property
     def poor(self) -> dict[str, str]:

@@ -181,18 +181,22 @@ def domain_of(area: NamedArea, resolution: int) -> Domain:
     return area.filled(resolution)
 
 
-def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
-    """The cells of an area that is named by choices: file, features and date line with it."""
-    region, bbox, resolution = asked
-    area = NamedArea(
-        region,
-        bbox,
+def area_of_choices(choices: Mapping[str, Any]) -> NamedArea:
+    """The area that choices name: file or box, features and date line."""
+    return NamedArea(
+        choices.get("region"),
+        choices.get("bbox"),
         choices.get("features", ()),
         choices.get("feature_column"),
         choices.get("crosses_date_line"),
         choices.get("land_only", True),
     )
-    return domain_of(area, resolution)
+
+
+def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
+    """The cells of the file or box that was asked for, with the features and date line of choices."""
+    region, bbox, resolution = asked
+    return domain_of(replace(area_of_choices(choices), region=region, bbox=bbox), resolution)
 
 
 @as_workflow_errors()

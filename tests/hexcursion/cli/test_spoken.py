@@ -187,14 +187,19 @@ def tuned(few: str = "", **changes: Any) -> Any:
     )
 
 
+SEARCHED = (
+    "",
+    "Tuned on the reference data, 1,200 designs scored",
+    "                                        no privacy  this release",
+    "  epsilon                                      inf             1",
+    "  effective dimension                            7             6",
+)
+
+
 def test_what_a_search_found_is_a_table_with_remarks(capsys: pytest.CaptureFixture[str]) -> None:
     run._print_search(tuned())
     assert capsys.readouterr().out == words(
-        "",
-        "Tuned on the reference data, 1,200 designs scored",
-        "                                        no privacy  this release",
-        "  epsilon                                      inf             1",
-        "  effective dimension                            7             6",
+        *SEARCHED,
         "  held-out BCE                               2.333             2",
         "  held-out IoU                           undefined     undefined",
         "  IoU with their map without privacy           0.7           0.6",
@@ -204,11 +209,7 @@ def test_what_a_search_found_is_a_table_with_remarks(capsys: pytest.CaptureFixtu
     )
     run._print_search(tuned(few="144 records are too few"))
     assert capsys.readouterr().out == words(
-        "",
-        "Tuned on the reference data, 1,200 designs scored",
-        "                                        no privacy  this release",
-        "  epsilon                                      inf             1",
-        "  effective dimension                            7             6",
+        *SEARCHED,
         "  So.",
         "  And so.",
     )
