@@ -57,7 +57,8 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 _IDENTIFIER = re.compile(
     r"(^| )(id|ids|uuid|guid|identifier|ident|imei|kennung|identifiant|identificador)($| )|"
     r"(^| )(animal|individual|tag|collar|vehicle|device|trip|track|household|permit|parcel|mutation|deed|"
-    r"case|incident|accident|bbl|cluster)( (no|nr|number|index|key|ref|reference|code|id))?$"
+    r"case|incident|accident|cluster)( (no|nr|number|index|key|ref|reference|code|id))?$|"
+    r"^bbl\b"  # borough, block and lot; at the end of a name it is barrels
 )
 _NO_IDENTIFIER = re.compile(
     r"code postal|postcode|zip|(^| )(code|type|class|name|category|species|taxon)($| )"
@@ -243,7 +244,7 @@ class Conversion:
             elif pair is not None and pair != (1.0, 0.0):
                 shift = f", and {pair[1]:+g}" if pair[1] else ""
                 sentences.append(
-                    f"{_rows(rows)} in {_short(name)} were converted to {self._unit} (times {pair[0]:g}"
+                    f"{_rows(rows)} in {_short(name)} {'was' if rows == 1 else 'were'} converted to {self._unit} (times {pair[0]:g}"
                     f"{shift}), by column {self._column!r}."
                 )
         return sentences

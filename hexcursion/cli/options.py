@@ -7,7 +7,7 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, cast
 
 from data_loaders import profiles
@@ -35,6 +35,7 @@ from hexcursion.settings.model import (
     refuse_addresses,
 )
 from hexcursion.settings.names import GROUPS
+from hexcursion.words import listed
 
 TYPED = frozenset(
     (
@@ -218,8 +219,8 @@ def with_resolution(settings: Chosen, options: argparse.Namespace) -> Chosen:
         settings.first if isinstance(settings, AtlasSettings) else settings,
         records if records is None else field("records_about").check(records),
     )
-    others = "another" if about is not None else "another, --records-about N the one for so many"
-    print(f"By default {proposal.sentence} (--resolution takes {others}).", file=sys.stderr)
+    others = "another" if about is not None else "another, --records-about N chooses one for N records"
+    print(f"By default {proposal.sentence} (--resolution sets {others}).", file=sys.stderr)
     return cast("Chosen", settings.with_changes(resolution=proposal.resolution))
 
 
@@ -240,7 +241,7 @@ def _values(options: argparse.Namespace) -> dict[str, Any]:
         raise WorkflowError("Give --place and --reach together: a name, and how many kilometres around it.")
     if "place" in given:
         if "region" in given or "bbox" in given:
-            raise WorkflowError("Name the public geography once: by --place, --region or --bbox.")
+            raise WorkflowError("Name the area once: by --place, --region or --bbox.")
         given["bbox"] = list(box_around(place_named(given["place"]), given["reach"]))
         values["crosses_date_line"] = True if given["bbox"][0] > given["bbox"][2] else None
     if "region" in given:
@@ -261,18 +262,29 @@ def _values(options: argparse.Namespace) -> dict[str, Any]:
         values["derived"] = given["derived"]
     if said := _other_rows(values):
         print(said, file=sys.stderr)
-    for role in ("data", "reference"):
-        if isinstance(values.get(role), dict) and "path" not in values[role]:
-            raise WorkflowError(f"Name the file of the {role} with --{role}.")
-    if "data" not in values:
-        raise WorkflowError("Name the private data with --data FILE (or a settings file with --config).")
-    if "threshold" not in values and "columns" not in values:
-        raise WorkflowError("Give the threshold in the data's own unit with --threshold.")
+    if missing := list(_missing(values)):
+        raise WorkflowError(f"Name {listed(missing)}, or a settings file with --config.")
+    if _without_file(values.get("reference")):
+        raise WorkflowError("Name the file of the reference with --reference.")
     profile: str | None = given.get("profile")
     typed = "data.path" in given or profile is not None  # a settings file says everything itself
     if typed and (said := _filled(values, profile)):
         print(said, file=sys.stderr)
     return values
+
+
+def _missing(values: Mapping[str, Any]) -> Iterator[str]:
+    """Each part of the question that is still open, with the options that give it."""
+    if "data" not in values or _without_file(values["data"]):
+        yield "the private data (--data FILE)"
+    if "threshold" not in values and "columns" not in values:
+        yield "the threshold in the data's own unit (--threshold NUMBER)"
+    if "region" not in values and "bbox" not in values:
+        yield "the area (--region FILE, --bbox W S E N, or --place NAME with --reach KM)"
+
+
+def _without_file(table: Any) -> bool:
+    return isinstance(table, dict) and "path" not in table
 
 
 def _filled(values: dict[str, Any], profile: str | None) -> str:

@@ -58,7 +58,10 @@ def _agree_on_question(settings: Choices) -> None:
     if settings.record_word and not _WORD.fullmatch(settings.record_word):
         raise WorkflowError("`record_word` is one record in letters, such as well or moss sample.")
     if (settings.region is None) == (settings.bbox is None):
-        raise WorkflowError("Name the public geography once: either `region` (GeoJSON) or `bbox`.")
+        raise WorkflowError(
+            "Name the area once: a polygon (`region`, --region FILE), or a box (`bbox`, --bbox W S E N; "
+            "--place NAME with --reach KM makes one)."
+        )
     if (settings.features or settings.feature_column) and settings.region is None:
         raise WorkflowError("Features are parts of a file: name it with `region`, or leave them out.")
     if settings.feature_column and not settings.features:

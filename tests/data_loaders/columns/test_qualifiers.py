@@ -27,7 +27,7 @@ def test_each_row_is_converted_by_its_own_unit() -> None:
     data = table("unit", "ug/l", "mg/l", "UG/L", "", "ng/l")
     made, report = load(data)
     assert made.value.tolist() == [1.0, 2000.0, 3.0, 4.0, 0.005]
-    assert "1 row in mg/l were converted to ug/l (times 1000), by column 'unit'." in report.notes
+    assert "1 row in mg/l was converted to ug/l (times 1000), by column 'unit'." in report.notes
     assert "1 row name no unit in 'unit' and count as ug/l." in report.notes
     assert load(data, unit="mg/l")[0].value.tolist()[:4] == [0.001, 2.0, 0.003, 4.0]
     assert load(data, unit_column="none")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
@@ -102,7 +102,7 @@ def test_units_are_known_by_what_a_column_holds_where_its_name_says_nothing() ->
     told = table("Angabe", "mg/l", "ug/l", "ug/l", "", values=("1", "2", "3", "4"))
     made, report = load(told, unit="ug/l")
     assert made.value.tolist() == [1000.0, 2.0, 3.0, 4.0]
-    assert "1 row in mg/l were converted to ug/l (times 1000), by column 'Angabe'." in report.notes
+    assert "1 row in mg/l was converted to ug/l (times 1000), by column 'Angabe'." in report.notes
     assert load(told, unit="ug/l", unit_column="none")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0]
     odd = table("Angabe", "mg/l", "ug/l", "ug/l", "bad", values=("1", "2", "3", "4"))
     assert "no factor to ug/l is known" in refused(lambda: load(odd, unit="ug/l"))
@@ -147,6 +147,10 @@ def test_identifiers_that_repeat_are_offered_as_owner() -> None:
     assert not any("`owner`" in note for note in load(table("id", "a", "b", "c"))[1].notes)
     fixes = table("individual-local-identifier,tag", "Elsa,9", "Elsa,9", "Nala,8")
     assert sum("`owner`" in note for note in load(fixes)[1].notes) == 2
+    lots = table("BBL,Oil Produced; bbl", "1,40", "1,40", "2,40")
+    assert ["'BBL'" in note for note in load(lots)[1].notes if "`owner`" in note] == [True], (
+        "barrels own nothing"
+    )
 
 
 def test_columns_that_say_how_sure_a_place_is_are_offered() -> None:

@@ -98,7 +98,7 @@ def test_a_wanted_agreement_is_above_0_and_at_most_1(text: str, read: float | No
 @pytest.mark.parametrize(
     ("typed", "proposed", "records", "said"),
     [
-        ((), True, None, "another, --records-about N the one for so many"),
+        ((), True, None, "another, --records-about N chooses one for N records"),
         (("--records-about", "500"), True, 500, "another"),
         (("--resolution", "7"), False, None, ""),
         (("--config", "s.toml"), False, None, ""),
@@ -118,7 +118,7 @@ def test_a_resolution_is_proposed_where_nothing_says_one(
     given = options.with_resolution(SETTINGS, asked(*typed))
     assert given.resolution == (6 if proposed else SETTINGS.resolution)
     assert calls == ([("propose", (SETTINGS, records), {})] if proposed else [])
-    told = f"By default resolution 6 suits (--resolution takes {said}).\n" if proposed else ""
+    told = f"By default resolution 6 suits (--resolution sets {said}).\n" if proposed else ""
     assert capsys.readouterr() == ("", told)
 
 

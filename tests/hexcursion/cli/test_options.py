@@ -143,6 +143,19 @@ def test_a_bad_option_is_one_sentence_and_nothing_is_charged(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_sentence_names_all_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ("--out", str(tmp_path / "o"))
+    assert main(["release", *out, "--data", "s.csv", "--value", "v"]) == 2
+    assert capsys.readouterr().err == (
+        "error: Name the threshold in the data's own unit (--threshold NUMBER) and the area (--region FILE, "
+        "--bbox W S E N, or --place NAME with --reach KM), or a settings file with --config.\n"
+    )
+    assert main(["release", *out, *BASE[2:]]) == 2
+    assert capsys.readouterr().err == (
+        "error: Name the private data (--data FILE), or a settings file with --config.\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -273,7 +286,7 @@ def test_a_place_stands_for_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("--place", "Suva@178.44,-18.14", "--reach", "300").crosses_date_line is True
     with pytest.raises(WorkflowError, match="--place and --reach together"):
         found("--place", "Wien")
-    with pytest.raises(WorkflowError, match="Name the public geography once"):
+    with pytest.raises(WorkflowError, match="Name the area once: by"):
         parsed("--place", "Wien", "--reach", "5")
 
 

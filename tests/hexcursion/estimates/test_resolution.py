@@ -61,13 +61,13 @@ def test_the_command_line_proposes_only_where_nobody_says_it(
     assert chosen() == (
         7,
         "By default resolution 7, about 480 hexagons of 5.2 km², suits this area "
-        "(--resolution takes another, --records-about N the one for so many).\n",
+        "(--resolution sets another, --records-about N chooses one for N records).\n",
     )
     assert chosen("--resolution", "8") == (8, "")
     assert chosen("--records-about", "12000") == (
         8,
         "By default resolution 8, about 3,300 hexagons of 0.74 km², suits this area and about 12,000 records "
-        "(--resolution takes another).\n",
+        "(--resolution sets another).\n",
     )
     assert chosen("--relation", "add-or-remove", "--records-about", "12000")[0] == 8
     assert chosen("--unit", "cell")[0] == 7

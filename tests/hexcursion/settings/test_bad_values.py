@@ -14,6 +14,10 @@ from hexcursion.settings import ReleaseSettings, SourceSettings, StatedFacts, fi
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
 NAMES = ", ".join(PRIORS)
 """All names, in the registry's order: a new prior is in the sentences by itself."""
+TWO_AREAS = (
+    "Name the area once: a polygon (`region`, --region FILE), or a box (`bbox`, --bbox W S E N; "
+    "--place NAME with --reach KM makes one)."
+)
 
 FOR_CELLS = " or ".join(
     name
@@ -104,8 +108,8 @@ def refusal(**changes: object) -> str:
         ),
         ({"budget": 0.0}, "budget must be a positive finite number, not 0.0: try 3."),
         ({"objective": "luck"}, "objective must be 'iou' or 'bce', not 'luck'."),
-        ({"bbox": None}, "Name the public geography once: either `region` (GeoJSON) or `bbox`."),
-        ({"region": "r.json"}, "Name the public geography once: either `region` (GeoJSON) or `bbox`."),
+        ({"bbox": None}, TWO_AREAS),
+        ({"region": "r.json"}, TWO_AREAS),
         (
             {"priors": ("car", "cubic")},
             f"priors must be a list of at least one name among {NAMES}, not 'cubic'.",
