@@ -121,15 +121,18 @@ def check_price(bundle: Bundle) -> PublicFacts:
     facts = _facts(bundle, getattr(design, "law", "amount"))
     owned = replace(facts, owner=stated_owner(guarantee))
     try:
-        found = mechanism_of(design).guarantee(design, owned)
+        proof = mechanism_of(design).guarantee(design, owned)
     except CoreError as error:
         raise BundleError(f"What is stated of the release has no proved price: {error}") from error
-    proved = priced_for(found.cost, owned.neighbours)
+    proved = priced_for(proof.cost, owned.neighbours)
     if isinstance(design, PosteriorSamplingDesign) and guarantee["cost"]["distance"] == 0.0:
         # drawn in floating point, as before exact paths: the receipt says that no proof covers that
         proved = replace(proved, distance=0.0)
-    check_noise(guarantee, proved, whole=bundle.told_whole)
-    if bundle.told_whole and (guarantee["bound"], guarantee["bound_source"]) != (found.bound, found.source):
+    check_noise(guarantee, proved, complete=bundle.told_whole)
+    if bundle.told_whole and (guarantee["bound"], guarantee["bound_source"]) != (
+        proof.bound,
+        proof.source,
+    ):
         raise BundleError("The privacy statement rests its cost on another bound than its mechanism does.")
     pairs = [part["leverage"] for part in _parts(guarantee["cost"]) if "leverage" in part]
     if proved.pairs is not None and pairs and min(pairs) < proved.pairs.leverage * (1.0 - SLACK):
@@ -165,35 +168,37 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
     check_follows(bundle, field_again(bundle, facts))
 
 
-def check_follows(bundle: Bundle, made: FieldAgain) -> None:
-    """Refuse (`BundleError`) a bundle that publishes something else than was `made` anew from its
+def check_follows(bundle: Bundle, follows: FieldAgain) -> None:
+    """Refuse (`BundleError`) a bundle that publishes something else than what `follows` from its
     sums."""
     if (
         bundle.field is None
-        or made.mean is None
-        or made.sd is None
+        or follows.mean is None
+        or follows.sd is None
         or not all(
             # NaN does not follow
-            np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])
-            for again, told in zip((made.mean, made.sd), bundle.field, strict=True)
+            np.all(np.abs(again - stated_values) <= TOLERANCE + RELATIVE * bundle.field[1])
+            for again, stated_values in zip((follows.mean, follows.sd), bundle.field, strict=True)
         )
     ):
         raise BundleError(
             f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed, or an earlier "
             "version of this program read the sums otherwise."
         )
-    _check_records(bundle.records, made.records)
-    _check_range(bundle, made)
-    _check_model(bundle, bundle.statement.get("told") or {}, made.model_check)
+    _check_records(bundle.records, follows.records)
+    _check_range(bundle, follows)
+    _check_model(bundle, bundle.statement.get("told") or {}, follows.model_check)
 
 
-def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | None) -> None:
+def _check_model(bundle: Bundle, verdict: Mapping[str, Any], check: ModelCheck | None) -> None:
     """Refuse a statement whose model check or change differs from `check`, or that omits what it
     holds."""
-    stated, changed = told.get("model"), told.get("change")
-    if stated is None and check is not None and bundle.told_whole:
+    stated_check, changed = verdict.get("model"), verdict.get("change")
+    if stated_check is None and check is not None and bundle.told_whole:
         raise BundleError(LACKING.format(what="its model"))
-    if stated is not None and (check is None or abs(stated["chance"] - check.chance) > CHANCE_TOLERANCE):
+    if stated_check is not None and (
+        check is None or abs(stated_check["chance"] - check.chance) > CHANCE_TOLERANCE
+    ):
         raise BundleError(f"The stated check of the model does not follow from {layout.RELEASED_SUMS}.")
     change, records = None if check is None else check.change, bundle.records
     if changed is None:
@@ -203,8 +208,8 @@ def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | No
     if change is None or records is None:
         raise BundleError(f"{layout.RELEASED_SUMS} says nothing of a change, and the statement does.")
     _check_records(records, change.records)
-    made = change_block(change, bundle.response, bundle.statement["subject"])
-    if not change_follows(changed, made):
+    change_again = change_block(change, bundle.response, bundle.statement["subject"])
+    if not change_follows(changed, change_again):
         raise BundleError(f"The stated change does not follow from {layout.RELEASED_SUMS}.")
 
 
@@ -217,27 +222,27 @@ def _check_records(records: Floats | None, again: Floats | None) -> None:
         raise BundleError(f"The expected numbers of records do not follow from {layout.RELEASED_SUMS}.")
 
 
-def _check_range(bundle: Bundle, made: FieldAgain) -> None:
-    """Refuse a statement whose agreement or range differs from what was `made` from the sums, or
+def _check_range(bundle: Bundle, follows: FieldAgain) -> None:
+    """Refuse a statement whose agreement or range differs from what `follows` from the sums, or
     that omits one of them."""
-    told = bundle.statement.get("told") or {}
-    stated = told.get("map")
-    ranged = stated is not None and "low" in stated
-    if not told or not (ranged or bundle.told_whole):
+    verdict = bundle.statement.get("told") or {}
+    stated_map = verdict.get("map")
+    ranged = stated_map is not None and "low" in stated_map
+    if not verdict or not (ranged or bundle.told_whole):
         return
     judged = ("agreement", "right", "found")
-    shown = None if made.shown_map is None else rounded_field(*made.shown_map)
-    again = map_block(bundle.published, shown, made.map_draws) or {}
-    if stated is None:
-        if again:
+    shown_map = None if follows.shown_map is None else rounded_field(*follows.shown_map)
+    map_again = map_block(bundle.published, shown_map, follows.map_draws) or {}
+    if stated_map is None:
+        if map_again:
             raise BundleError(LACKING.format(what="its agreement"))
         return
-    if ranged and not map_follows(stated, again):
+    if ranged and not map_follows(stated_map, map_again):
         raise BundleError(f"The stated agreement does not follow from {layout.RELEASED_SUMS}.")
-    if not ranged and again and not map_follows(stated, again, judged):
+    if not ranged and map_again and not map_follows(stated_map, map_again, judged):
         raise BundleError(f"The stated agreement does not follow from {layout.RELEASED_SUMS}.")
     # A single path has no chances
-    if not ranged and "low" in again and sums_design(bundle.statement).paths > 1:
+    if not ranged and "low" in map_again and sums_design(bundle.statement).paths > 1:
         raise BundleError(LACKING.format(what="the range of its agreement"))
 
 
@@ -245,9 +250,9 @@ def holds_counts(bundle: Bundle) -> bool:
     """Whether a bundle can be asked where there are many records, besides its own question: it holds sums
     of single records, and is no density of them already, which would be stated twice
     and differently."""
-    counted = bundle.statement["subject"].get("counts") or {}
+    counts = bundle.statement["subject"].get("counts") or {}
     single = bundle.sums is not None and bundle.statement["guarantee"]["unit"] != "cell"
-    return single and counted.get("per") != "area"
+    return single and counts.get("per") != "area"
 
 
 def density_if_any(bundle: Bundle, shared: PublicFacts | None = None) -> Density | None:

@@ -38,19 +38,19 @@ def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
     features = [
         {
             "type": "Feature",
-            "properties": {"layer": layer.name, "label": one.label},
-            "geometry": _geometry(one),
+            "properties": {"layer": layer.name, "label": feature.label},
+            "geometry": _geometry(feature),
         }
         for layer in layers
-        for one in layer.features
+        for feature in layer.features
     ]
     styles = {
         layer.name: {"colour": layer.colour, "width": layer.width}
         for layer in layers
         if layer.colour or layer.width
     }
-    written: dict[str, Any] = {"type": "FeatureCollection", "declared": DECLARED}
-    return collection_bytes({**written, **({"styles": styles} if styles else {}), "features": features})
+    collection: dict[str, Any] = {"type": "FeatureCollection", "declared": DECLARED}
+    return collection_bytes({**collection, **({"styles": styles} if styles else {}), "features": features})
 
 
 def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
@@ -60,14 +60,15 @@ def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
     features = collection.get("features") if isinstance(collection, dict) else None
     if not isinstance(features, list) or not 1 <= len(features) <= MOST_FEATURES:
         raise BundleError(f"{layout.LAYERS} must hold 1 to {MOST_FEATURES:,} features.")
-    found: dict[str, list[Feature]] = {}
+    features_by_layer: dict[str, list[Feature]] = {}
     try:
         for feature in features:
-            layer, one = _feature(feature)
-            found.setdefault(layer, []).append(one)
-        styles = _styles(collection, found.keys())
+            layer, shape = _feature(feature)
+            features_by_layer.setdefault(layer, []).append(shape)
+        styles = _styles(collection, features_by_layer.keys())
         layers = tuple(
-            OwnLayer(name, tuple(members), *styles.get(name, ("", 0.0))) for name, members in found.items()
+            OwnLayer(name, tuple(members), *styles.get(name, ("", 0.0)))
+            for name, members in features_by_layer.items()
         )
         check_amount(layers)
     except GeoError as error:
@@ -79,20 +80,20 @@ def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
     """The named polygons of the layers and their parts of the hexagons; None without such layers.
     Nor are there any where their outlines run to and fro over the hexagons. Those of one name are
     one area, which says of how many outlines."""
-    named: dict[str, list[BaseGeometry]] = {}
+    outlines_by_name: dict[str, list[BaseGeometry]] = {}
     for layer in layers:
-        for one in layer.areas:
-            named.setdefault(one.label, []).append(one.shape)
-    if not named:
+        for area in layer.areas:
+            outlines_by_name.setdefault(area.label, []).append(area.shape)
+    if not outlines_by_name:
         return None
-    shapes = [multipolygon(shapely.union_all(parts)) for parts in named.values()]
+    shapes = [multipolygon(shapely.union_all(parts)) for parts in outlines_by_name.values()]
     try:
-        names = [_told(label, len(parts)) for label, parts in named.items()]
-        found = areas_of(names, shapes, domain, most=MOST_MEETINGS)
+        names = [_told(label, len(parts)) for label, parts in outlines_by_name.items()]
+        areas = areas_of(names, shapes, domain, most=MOST_MEETINGS)
     except GeoError:  # no map of areas: such outlines are drawn, and no more
         return None
-    inside = found.weights.sum(axis=1) > 0.0
-    return found.part(inside) if bool(inside.any()) else None
+    inside = areas.weights.sum(axis=1) > 0.0
+    return areas.part(inside) if bool(inside.any()) else None
 
 
 def _told(label: str, outlines: int) -> str:
@@ -101,17 +102,17 @@ def _told(label: str, outlines: int) -> str:
 
 def _styles(collection: Any, names: Collection[str]) -> dict[str, tuple[str, float]]:
     """Colour and width of the layers that have their own."""
-    stated = collection.get("styles", {})
-    if not isinstance(stated, dict) or not set(stated) <= set(names):
+    styles = collection.get("styles", {})
+    if not isinstance(styles, dict) or not set(styles) <= set(names):
         raise BundleError(f"the styles of {layout.LAYERS} are of layers that it does not hold.")
-    found = {}
-    for name, one in stated.items():
-        known = isinstance(one, dict) and set(one) == {"colour", "width"}
-        width: Any = one["width"] if known else None
-        if not known or not isinstance(one["colour"], str) or type(width) not in (int, float):
+    checked_styles = {}
+    for name, style in styles.items():
+        well_formed = isinstance(style, dict) and set(style) == {"colour", "width"}
+        width: Any = style["width"] if well_formed else None
+        if not well_formed or not isinstance(style["colour"], str) or type(width) not in (int, float):
             raise BundleError(f"a style of {layout.LAYERS} is a colour and a width, and nothing else.")
-        found[name] = (one["colour"], float(width))
-    return found
+        checked_styles[name] = (style["colour"], float(width))
+    return checked_styles
 
 
 def _feature(feature: Any) -> tuple[str, Feature]:
@@ -124,16 +125,20 @@ def _feature(feature: Any) -> tuple[str, Feature]:
     return layer, Feature(label, shape_of(feature.get("geometry"), layer))
 
 
-def _geometry(one: Feature) -> dict[str, Any]:
-    if one.kind == "area":
-        made = geometry_dict(multipolygon(one.shape))
+def _geometry(feature: Feature) -> dict[str, Any]:
+    if feature.kind == "area":
+        geometry = geometry_dict(multipolygon(feature.shape))
     else:
-        made = dict(shapely.geometry.mapping(one.shape))
-    return {"type": made["type"], "coordinates": _rounded(made["coordinates"])}
+        geometry = dict(shapely.geometry.mapping(feature.shape))
+    return {"type": geometry["type"], "coordinates": _rounded(geometry["coordinates"])}
 
 
 def _rounded(part: Any) -> Any:
-    return [_rounded(one) for one in part] if isinstance(part, list | tuple) else round(float(part), DECIMALS)
+    return (
+        [_rounded(number) for number in part]
+        if isinstance(part, list | tuple)
+        else round(float(part), DECIMALS)
+    )
 
 
 SEED = 20270101  # the same bundle and areas always give the same answers
@@ -155,8 +160,8 @@ class AreaAnswer:
 
     def row(self) -> dict[str, str | float | None]:
         """Columns of a table, shares with four decimals."""
-        found = {"share": self.share, "low": self.low, "high": self.high}
-        shares = {name: None if value is None else round(value, 4) for name, value in found.items()}
+        exact_shares = {"share": self.share, "low": self.low, "high": self.high}
+        shares = {name: None if value is None else round(value, 4) for name, value in exact_shares.items()}
         return {"area": self.name, **shares, "confidence": self.confidence, "covered": round(self.covered, 4)}
 
 
@@ -179,13 +184,13 @@ def shares_of(
     if values.field is not None:
         field = JointField(*values.field, draws)
         sets = joint_excursions(field, level, direction, SETS, SimulationEntropy(SEED))
-    some = areas.weights.sum(axis=1) > 0.0
-    found = iter(area_shares(sets, areas.weights[some], confidence))
+    in_map = areas.weights.sum(axis=1) > 0.0
+    shares = iter(area_shares(sets, areas.weights[in_map], confidence))
     answers = []
-    for name, covered, inside in zip(areas.names, areas.covered.tolist(), some.tolist(), strict=True):
+    for name, covered, inside in zip(areas.names, areas.covered.tolist(), in_map.tolist(), strict=True):
         if inside:
-            each = next(found)
-            answers.append(AreaAnswer(name, each.mean, each.low, each.high, confidence, covered))
+            share = next(shares)
+            answers.append(AreaAnswer(name, share.mean, share.low, share.high, confidence, covered))
         else:
             answers.append(AreaAnswer(name, None, None, None, confidence, 0.0))
     return answers
@@ -194,8 +199,8 @@ def shares_of(
 def judged_part(areas: Areas, judged: NDArray[np.bool_]) -> Areas:
     """The areas with the judged hexagons (N,) alone, and how much of each area these cover."""
     weights = areas.weights * judged
-    whole = areas.weights.sum(axis=1)
-    part = np.divide(weights.sum(axis=1), whole, out=np.zeros(whole.size), where=whole > 0.0)
+    sizes = areas.weights.sum(axis=1)
+    part = np.divide(weights.sum(axis=1), sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
     return replace(areas, weights=weights, covered=areas.covered * part)
 
 
@@ -249,24 +254,31 @@ def borough_table(
     if draws.shape[0] >= FEWEST:
         answers = shares_of(areas, values, products.level, products.direction)
     else:
-        whole = areas.weights.sum(axis=1)
-        found = np.divide(areas.weights @ products.chance, whole, out=np.zeros(whole.size), where=whole > 0)
-        shares = [share if some else None for share, some in zip(found.tolist(), whole > 0.0, strict=True)]
-        each = zip(areas.names, shares, areas.covered.tolist(), strict=True)
-        answers = [AreaAnswer(name, share, None, None, CONFIDENCE, part) for name, share, part in each]
-    ordered = sorted(answers, key=lambda one: (-(one.share or 0.0), one.name))
-    rows = tuple(_row(one) for one in ordered[:MOST])
+        sizes = areas.weights.sum(axis=1)
+        mean_chance = np.divide(
+            areas.weights @ products.chance, sizes, out=np.zeros(sizes.size), where=sizes > 0
+        )
+        shares = [
+            share if has_size else None
+            for share, has_size in zip(mean_chance.tolist(), sizes > 0.0, strict=True)
+        ]
+        named_shares = zip(areas.names, shares, areas.covered.tolist(), strict=True)
+        answers = [
+            AreaAnswer(name, share, None, None, CONFIDENCE, part) for name, share, part in named_shares
+        ]
+    ordered = sorted(answers, key=lambda answer: (-(answer.share or 0.0), answer.name))
+    rows = tuple(_row(answer) for answer in ordered[:MOST])
     return BoroughTable(rows, max(0, len(ordered) - MOST), draws.shape[0] >= FEWEST)
 
 
-def _row(one: AreaAnswer) -> tuple[str, str, str, str]:
+def _row(answer: AreaAnswer) -> tuple[str, str, str, str]:
     interval = "–"
     # Rounded outwards: it still holds what it held
-    if one.low is not None and one.high is not None:
-        low, high = math.floor(100.0 * one.low + DUST), math.ceil(100.0 * one.high - DUST)
+    if answer.low is not None and answer.high is not None:
+        low, high = math.floor(100.0 * answer.low + DUST), math.ceil(100.0 * answer.high - DUST)
         interval = f"{low} % to {high} %"
-    share = "–" if one.share is None else _part(one.share)
-    return one.name, share, interval, "all" if one.covered > 0.995 else _part(one.covered)
+    share = "–" if answer.share is None else _part(answer.share)
+    return answer.name, share, interval, "all" if answer.covered > 0.995 else _part(answer.covered)
 
 
 def _part(share: float) -> str:

@@ -38,9 +38,9 @@ class Density:
     @cached_property
     def probability(self) -> Floats:
         """(N,) chance that the hexagon has more records than make the density: whole ones."""
-        most = np.floor(self.above * self.domain.areas) + 0.5
+        largest_count = np.floor(self.above * self.domain.areas) + 0.5
         shape, scale = self._law
-        return np.asarray(gammaincc(shape, most / scale))
+        return np.asarray(gammaincc(shape, largest_count / scale))
 
     @property
     def denser(self) -> NDArray[np.bool_]:

@@ -72,10 +72,10 @@ def read_table(content: bytes) -> Mapping[str, Sequence[Any]]:
         rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
     if not rows or any(len(row) != len(rows[0]) for row in rows) or len(set(rows[0])) != len(rows[0]):
         raise BundleError(f"{CSV} is damaged: its rows have different lengths.")
-    found = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
-    if ALIAS not in found or found[ALIAS] != found.get("h3"):
+    columns = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
+    if ALIAS not in columns or columns[ALIAS] != columns.get("h3"):
         raise BundleError(f"{CSV} must have the column {ALIAS}, equal to h3.")
-    return {name: [_meant(text) for text in column] for name, column in found.items() if name != ALIAS}
+    return {name: [_meant(text) for text in column] for name, column in columns.items() if name != ALIAS}
 
 
 def _written(value: Any) -> str:

@@ -37,12 +37,12 @@ def add_styles(
     database: sqlite3.Connection,
     classes: Mapping[str, str],
     created: str,
-    own: Mapping[str, str] | None = None,
+    further: Mapping[str, str] | None = None,
     *,
     usual: bool = True,
 ) -> None:
     """Add the default style of each layer to a GeoPackage. `classes`: lines of the legend by the values of
-    `class`, in order; `created`: the release's own date; `own`: styles of further layers by their names;
+    `class`, in order; `created`: the release's own date; `further`: styles of further layers by their names;
     `usual`: whether it has the layers of a release of one column."""
     styles = (
         {}
@@ -53,7 +53,7 @@ def add_styles(
             "boundary": _single(_outline("line", 0.5)),
         }
     )
-    styles |= own or {}
+    styles |= further or {}
     database.execute(f'CREATE TABLE "{TABLE}" ({_COLUMNS})')
     for layer, style in styles.items():
         database.execute(
@@ -93,7 +93,7 @@ def own_qml(layer: OwnLayer, kind: Kind) -> str:
     """The colour and width of an own layer, as on the screen."""
     ink = _colour(channels(layer.colour) if layer.colour else rgb("line"))
     wide = f"{_MILLIMETRES * (layer.dot if kind == 'point' else layer.stroke):.3g}"
-    drawn = {
+    symbols = {
         "area": _symbol_layer(
             {
                 "style": "no",
@@ -109,7 +109,7 @@ def own_qml(layer: OwnLayer, kind: Kind) -> str:
             "SimpleMarker",
         ),
     }
-    return _single(drawn[kind], kind)
+    return _single(symbols[kind], kind)
 
 
 def _single(layer: str, kind: Kind = "area") -> str:
@@ -175,37 +175,39 @@ def write(exported: Exported) -> bytes:
             [dict(exported.facts)], geometry=[exported.domain.region], crs="EPSG:4326"
         ),
     }
-    own = own_tables(exported.layers)
-    made = [_layer(name, frame) for name, frame in layers.items()]
-    made += [_layer(one.table, one.frame(), SHAPES[one.kind]) for one in own]
+    tables = own_tables(exported.layers)
+    files = [_layer(name, frame) for name, frame in layers.items()]
+    files += [_layer(table.table, table.frame(), SHAPES[table.kind]) for table in tables]
     created = str(exported.statement["release"]["created"])
     with closing(sqlite3.connect(":memory:")) as database, closing(sqlite3.connect(":memory:")) as other:
-        database.deserialize(made[0])
-        for name, content in zip([*layers, *(one.table for one in own)][1:], made[1:], strict=True):
+        database.deserialize(files[0])
+        for name, content in zip([*layers, *(table.table for table in tables)][1:], files[1:], strict=True):
             other.deserialize(content)
             _take_over(database, other, name)
         labels = class_labels(exported.products)
         classes = dict(zip(class_values(exported.products), labels, strict=False))
-        add_styles(database, classes, created, {one.table: own_qml(one.layer, one.kind) for one in own})
+        add_styles(
+            database, classes, created, {table.table: own_qml(table.layer, table.kind) for table in tables}
+        )
         _describe(database, exported)
-        for one in own:
+        for table in tables:
             database.execute(
                 "UPDATE gpkg_contents SET identifier = ?, description = ? WHERE table_name = ?",
-                (one.says, DECLARED, one.table),
+                (table.says, DECLARED, table.table),
             )
         return _finished(database, created)
 
 
 def layer_tables(names: Sequence[str]) -> tuple[str, ...]:
     """Tables of hexagons of an atlas, one for each column: its name in harmless letters, each once."""
-    taken = {"cells", "regions", "boundary", TABLE, "layer"}
-    found = []
+    used = {"cells", "regions", "boundary", TABLE, "layer"}
+    tables = []
     for name in names:
         stem = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:_LONGEST] or "layer"
-        table = next(one for one in _numbered(stem) if not {one, f"{one}_regions"} & taken)
-        taken |= {table, f"{table}_regions"}
-        found.append(table)
-    return tuple(found)
+        table = next(option for option in _numbered(stem) if not {option, f"{option}_regions"} & used)
+        used |= {table, f"{table}_regions"}
+        tables.append(table)
+    return tuple(tables)
 
 
 def write_layers(layers: Mapping[str, Exported]) -> bytes:
@@ -215,14 +217,14 @@ def write_layers(layers: Mapping[str, Exported]) -> bytes:
 
     frames: dict[str, Any] = {}
     styles: dict[str, str] = {}
-    for table, one in layers.items():
-        frames[table] = geopandas.GeoDataFrame(dict(one.columns), geometry=one.outlines, crs="EPSG:4326")
+    for table, layer in layers.items():
+        frames[table] = geopandas.GeoDataFrame(dict(layer.columns), geometry=layer.outlines, crs="EPSG:4326")
         frames[f"{table}_regions"] = geopandas.GeoDataFrame(
-            [properties for _, properties in one.regions],
-            geometry=[None if outline.is_empty else outline for outline, _ in one.regions],
+            [properties for _, properties in layer.regions],
+            geometry=[None if outline.is_empty else outline for outline, _ in layer.regions],
             crs="EPSG:4326",
         )
-        classes = zip(class_values(one.products), class_labels(one.products), strict=False)
+        classes = zip(class_values(layer.products), class_labels(layer.products), strict=False)
         styles |= {table: cells_qml(dict(classes)), f"{table}_regions": regions_qml()}
     first = next(iter(layers.values()))
     frames["boundary"] = geopandas.GeoDataFrame(
@@ -230,18 +232,18 @@ def write_layers(layers: Mapping[str, Exported]) -> bytes:
     )
     styles["boundary"] = _single(_outline("line", 0.5))
     created = str(first.statement["release"]["created"])
-    made = {name: _layer(name, frame) for name, frame in frames.items()}
+    files = {name: _layer(name, frame) for name, frame in frames.items()}
     with closing(sqlite3.connect(":memory:")) as database, closing(sqlite3.connect(":memory:")) as other:
-        database.deserialize(made.pop(next(iter(layers))))
-        for name, content in made.items():
+        database.deserialize(files.pop(next(iter(layers))))
+        for name, content in files.items():
             other.deserialize(content)
             _take_over(database, other, name)
         add_styles(database, {}, created, styles, usual=False)
-        for table, one in layers.items():
-            about = f"{words.asked(one.statement['subject'], one.statement['guarantee']['unit_word'])} "
+        for table, layer in layers.items():
+            about = f"{words.asked(layer.statement['subject'], layer.statement['guarantee']['unit_word'])} "
             database.execute(
                 "UPDATE gpkg_contents SET description = ? WHERE table_name = ?",
-                (about + words.covered(one.statement), table),
+                (about + words.covered(layer.statement), table),
             )
         return _finished(database, created)
 
@@ -259,9 +261,9 @@ def _finished(database: sqlite3.Connection, created: str) -> bytes:
     """The bytes of a GeoPackage that has the release's own date."""
     database.execute("UPDATE gpkg_contents SET last_change = ?", (created,))
     database.commit()
-    made = bytearray(database.serialize())
-    made[24:28] = made[92:96] = b"\0\0\0\1"  # the count of changes, which GDAL does not repeat
-    return bytes(made)
+    content = bytearray(database.serialize())
+    content[24:28] = content[92:96] = b"\0\0\0\1"  # the count of changes, which GDAL does not repeat
+    return bytes(content)
 
 
 def _layer(name: str, frame: Any, shape: Geometry = "MultiPolygon") -> bytes:
@@ -301,8 +303,8 @@ def _describe(database: sqlite3.Connection, exported: Exported) -> None:
 
 def _take_over(database: sqlite3.Connection, other: sqlite3.Connection, layer: str) -> None:
     """Copy a layer, and what a GeoPackage says of it, from another database."""
-    [(made,)] = other.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (layer,))
-    database.execute(made)
+    [(command,)] = other.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (layer,))
+    database.execute(command)
     for table in (layer, "gpkg_contents", "gpkg_geometry_columns", "gpkg_ogr_contents"):
         rows = other.execute(f'SELECT * FROM "{table}"').fetchall()
         marks = ", ".join("?" * len(rows[0])) if rows else ""
@@ -330,8 +332,8 @@ def _cells(database: sqlite3.Connection, size: int, layer: str = "cells") -> dic
     if "h3" not in names or any('"' in name for name in names):
         raise BundleError(f"{NAME} has no layer of cells.")
     check_amount(database, layer, size)
-    wanted = ", ".join(f'"{name}"' for name in names)
-    rows = database.execute(f'SELECT {wanted} FROM "{layer}" ORDER BY h3').fetchmany(MAX_CELLS + 1)
+    listing = ", ".join(f'"{name}"' for name in names)
+    rows = database.execute(f'SELECT {listing} FROM "{layer}" ORDER BY h3').fetchmany(MAX_CELLS + 1)
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
     return {
         name: [bool(value) for value in column] if names[name] == "BOOLEAN" else column
@@ -366,27 +368,27 @@ class OwnTable:
         """Labels and shapes, WGS 84."""
         import geopandas
 
-        features = [one for one in self.layer.features if one.kind == self.kind]
+        features = [feature for feature in self.layer.features if feature.kind == self.kind]
         return geopandas.GeoDataFrame(
-            {"label": [one.label for one in features]},
-            geometry=[one.shape for one in features],
+            {"label": [feature.label for feature in features]},
+            geometry=[feature.shape for feature in features],
             crs="EPSG:4326",
         )
 
 
 def own_tables(layers: Sequence[OwnLayer]) -> tuple[OwnTable, ...]:
     """Tables for all layers, in their order; names that would be the same are numbered."""
-    found: list[OwnTable] = []
-    taken: set[str] = set()
+    tables: list[OwnTable] = []
+    used: set[str] = set()
     for layer in layers:
-        kinds = [kind for kind in SHAPES if any(one.kind == kind for one in layer.features)]
+        kinds = [kind for kind in SHAPES if any(feature.kind == kind for feature in layer.features)]
         for kind in kinds:
             word = f" ({kind}s)" if len(kinds) > 1 else ""
             stem = "own_" + re.sub(r"\W+", "_", layer.name + word).strip("_").lower()[:_LONGEST]
-            table = next(name for name in _numbered(stem) if name not in taken)
-            taken.add(table)
-            found.append(OwnTable(table, f"{layer.name}{word} [{table}]", layer, kind))
-    return tuple(found)
+            table = next(name for name in _numbered(stem) if name not in used)
+            used.add(table)
+            tables.append(OwnTable(table, f"{layer.name}{word} [{table}]", layer, kind))
+    return tuple(tables)
 
 
 def _numbered(stem: str) -> list[str]:

@@ -36,21 +36,23 @@ Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 
 def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
     """(properties, members (N,)) of every region, as in the file: classes first, paths last."""
-    named: list[tuple[ProductName, int | None, Bools]] = [
+    regions: list[tuple[ProductName, int | None, Bools]] = [
         *((name, None, products.classes == place) for place, name in enumerate(CLASSES)),
         *((name, None, members) for name, members in products.sets().items()),
         *(("path", k + 1, members) for k, members in enumerate(products.paths[:MAX_PATH_REGIONS])),
     ]
     return [
         ({"product": name, "path": path, "cells": int(members.sum())}, members)
-        for name, path, members in named
+        for name, path, members in regions
     ]
 
 
 def drawn_regions(cells: Sequence[str], products: Products) -> Drawn:
     """(outline, properties) of every region: half of the work of the files that hold them."""
-    named = np.array(cells)
-    return [(dissolve(named[members].tolist()), properties) for properties, members in region_list(products)]
+    cell_names = np.array(cells)
+    return [
+        (dissolve(cell_names[members].tolist()), properties) for properties, members in region_list(products)
+    ]
 
 
 CLASS = "class"
@@ -65,8 +67,8 @@ def cells_geojson(
     `rehearsed` says that the cells were written before: their public outlines are not checked again.
     """
     decimals = decimals_for(domain.resolution)
-    made = cells_collection(domain, cell_properties(products), facts, decimals)
-    return collection_bytes(made, checked=rehearsed)
+    collection = cells_collection(domain, cell_properties(products), facts, decimals)
+    return collection_bytes(collection, checked=rehearsed)
 
 
 def cell_properties(products: Products) -> dict[str, list[Any]]:
@@ -89,11 +91,11 @@ def cell_columns(
     """The columns of every export: `h3`, class and chance, the value and its deviation, then the others.
     `field`: (N,) mean and standard deviation of the cells given the release, response units; `scale`: the map
     from these to the data's own unit."""
-    said = cell_properties(products)
-    first = {name: said.pop(name) for name in (CLASS, "probability") if name in said}
+    properties = cell_properties(products)
+    first = {name: properties.pop(name) for name in (CLASS, "probability") if name in properties}
     columns: dict[str, Sequence[Any]] = {"h3": list(domain.cells), **first}
     if field is None:
-        return columns | said
+        return columns | properties
     mean, sd = scale.centre + scale.clip * field[0], scale.clip * field[1]
     if scale.transform == "probit":
         columns |= {"value_median": _short(scale.value(field[0]))}
@@ -102,7 +104,7 @@ def cell_columns(
     else:
         median = np.exp(np.clip(mean, -LARGEST_LOG, LARGEST_LOG))
         columns |= {"value_median": _short(median), "log_mean": _short(mean), "log_sd": _short(sd)}
-    return columns | said
+    return columns | properties
 
 
 def _short(values: Floats) -> list[float]:
@@ -117,8 +119,8 @@ def regions_geojson(domain: Domain, regions: Drawn, facts: Mapping[str, Any]) ->
 
 def boundary_geojson(domain: Domain, facts: Mapping[str, Any], *, rehearsed: bool = False) -> bytes:
     """The public region as one feature; `rehearsed` as for `cells_geojson`."""
-    made = regions_collection([(domain.region, {"product": "boundary"})], facts)
-    return collection_bytes(made, checked=rehearsed)
+    collection = regions_collection([(domain.region, {"product": "boundary"})], facts)
+    return collection_bytes(collection, checked=rehearsed)
 
 
 DECLARED = "Public layers that the curator declared to be public. They do not follow from the released paths."

@@ -107,10 +107,10 @@ def plain_name(name: str) -> str:
 
 def check_atlas_names(names: Collection[str], layers: int) -> None:
     """Raise BundleError unless an atlas has exactly the files of this number of layers."""
-    wanted = ATLAS_FILES | {of_layer(name, 1 + at) for at in range(layers) for name in LAYER_FILES}
-    if missing := sorted(wanted - set(names)):
+    required = ATLAS_FILES | {of_layer(name, 1 + at) for at in range(layers) for name in LAYER_FILES}
+    if missing := sorted(required - set(names)):
         raise BundleError(f"This is not a complete atlas of {layers} layers: it has no {missing[0]}.")
-    if strange := sorted(set(names) - wanted - {LAYERS, SIGNATURE}):
+    if strange := sorted(set(names) - required - {LAYERS, SIGNATURE}):
         raise BundleError(f"An atlas of {layers} layers has no file named {strange[0]!r}.")
 
 
@@ -159,8 +159,8 @@ def check_names(names: Collection[str]) -> None:
     """Raise BundleError if a file is missing, or one is there that no bundle has."""
     if missing := sorted(REQUIRED - set(names)):
         raise BundleError(f"This is not a complete bundle: it has no {missing[0]}.")
-    added = [name for name in added_files(names) if may_be_added(name)]
-    if strange := sorted(set(names) - REQUIRED - optional_files() - set(added)):
+    added_names = [name for name in added_files(names) if may_be_added(name)]
+    if strange := sorted(set(names) - REQUIRED - optional_files() - set(added_names)):
         raise BundleError(f"A bundle has no file named {strange[0]!r}.")
 
 
@@ -175,23 +175,23 @@ def check_added(names: Collection[str], listed: Collection[str]) -> None:
 def check_sums(contents: Mapping[str, bytes]) -> None:
     """Raise BundleError, naming the first file that differs from `SHA256SUMS`, is missing or not listed. The
     signature of that file itself is left out."""
-    stated: dict[str, str] = {}
+    listed: dict[str, str] = {}
     for line in contents[SUMS].decode("utf-8", "replace").splitlines():
         match = _SUM_LINE.fullmatch(line)
-        if match is None or match[2] in stated:
+        if match is None or match[2] in listed:
             raise BundleError(
                 f"{SUMS} is damaged: one of its lines is not a checksum and a file name; {_AGAIN}."
             )
-        stated[match[2]] = match[1]
+        listed[match[2]] = match[1]
     present = set(contents) - {SUMS, SIGNATURE}
-    if missing := sorted(set(stated) - present):
+    if missing := sorted(set(listed) - present):
         raise BundleError(
             f"The bundle is incomplete: {missing[0]} is listed in {SUMS} but not there; {_AGAIN}."
         )
-    if extra := sorted(present - set(stated)):
+    if extra := sorted(present - set(listed)):
         raise BundleError(f"The bundle has a file that {SUMS} does not list: {extra[0]}; {_AGAIN}.")
-    for name in sorted(stated):
-        if hashlib.sha256(contents[name]).hexdigest() != stated[name]:
+    for name in sorted(listed):
+        if hashlib.sha256(contents[name]).hexdigest() != listed[name]:
             raise BundleError(
                 f"{name} was changed after the bundle was made, as its checksum differs: {_AGAIN}."
             )
@@ -268,7 +268,7 @@ _TWISTED = (OverflowError, KeyError, IndexError)  # what twisted headers lead to
 def _from_zip(stream: BinaryIO) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     try:
-        allowed = max(MEGABYTE, MAX_RATIO * stream.seek(0, io.SEEK_END))
+        most_unpacked = max(MEGABYTE, MAX_RATIO * stream.seek(0, io.SEEK_END))
         with open_zip("The zip", stream, LIMITS) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             names = [_plain_name(entry) for entry in entries]
@@ -278,7 +278,7 @@ def _from_zip(stream: BinaryIO) -> dict[str, bytes]:
                 with archive.open(entry) as member:
                     contents[name] = _limited(member, name)
                 total += len(contents[name])
-                if total > allowed:
+                if total > most_unpacked:
                     raise BundleError("The zip swells beyond all measure when unpacked: it is not a bundle.")
     except BundleError:
         raise
@@ -306,10 +306,10 @@ def _check_names(names: list[str]) -> None:
     if len(names) > most_files() + (MOST_COLUMNS * len(LAYER_FILES) if is_atlas(names) else 0):
         raise BundleError("The folder or zip holds more files than a bundle has.")
     numbered = [name for name in names if plain_name(name) != name and is_atlas(names)]
-    added = [name for name in added_files(names) if name not in (*numbered, ATLAS_SCHEMA)]
-    added = added if STATEMENT not in names or is_atlas(names) else []  # nothing lists them
+    added_names = [name for name in added_files(names) if name not in (*numbered, ATLAS_SCHEMA)]
+    added_names = added_names if STATEMENT not in names or is_atlas(names) else []  # nothing lists them
     for name in names:
-        if name in added or most_bytes(name) is None:
+        if name in added_names or most_bytes(name) is None:
             raise BundleError(
                 f"A bundle has no file named {name[:60]!r}: name the folder or zip of one bundle, as it was "
                 "written."

@@ -159,21 +159,21 @@ class Products:
     def sets(self) -> dict[ProductName, Bools]:
         """The (N,) sets that summarise all paths, by product, without those that are not
         supported."""
-        named: dict[ProductName, Bools | None] = {
+        optional_sets: dict[ProductName, Bools | None] = {
             "vote-set": self.vote_set,
             "vorobev": self.vorobev,
             "inner": self.inner,
             "outer": self.outer,
         }
-        return {name: cells for name, cells in named.items() if cells is not None}
+        return {name: cells for name, cells in optional_sets.items() if cells is not None}
 
 
 def likely(chance: Floats) -> NDArray[np.int64]:
     """+1 where a chance is at least `LIKELY`, -1 where it is at most `UNLIKELY`, 0 between; of any
     shape. Chances are taken as the files write them: so a reader finds the class again from the
     column beside it."""
-    written = np.round(chance, SHARE_DECIMALS)
-    return agreed(written, LIKELY).astype(np.int64) - (written <= UNLIKELY + ROUNDING)
+    rounded = np.round(chance, SHARE_DECIMALS)
+    return agreed(rounded, LIKELY).astype(np.int64) - (rounded <= UNLIKELY + ROUNDING)
 
 
 def least_paths(confidence: float) -> int:
@@ -232,11 +232,11 @@ def products_at(
     share = share if of_map is None else of_map
     joint = values.joint
     function, inner, outer, ways = _joint_sets(joint, level, direction, confidence, field)
-    kept = None if records is None else records >= EARLIER_FEW if earlier else judged_domain(records)
-    if kept is not None and not earlier:
-        inner, outer = (None if each is None else each & kept for each in (inner, outer))
-        ways = None if ways is None else np.where(kept, ways, 0).astype(np.int8)
-    there = np.ones(len(share), dtype=bool) if kept is None or earlier else kept
+    judged = None if records is None else records >= EARLIER_FEW if earlier else judged_domain(records)
+    if judged is not None and not earlier:
+        inner, outer = (None if members is None else members & judged for members in (inner, outer))
+        ways = None if ways is None else np.where(judged, ways, 0).astype(np.int8)
+    published_cells = np.ones(len(share), dtype=bool) if judged is None or earlier else judged
     return Products(
         level=level,
         direction=direction,
@@ -244,9 +244,9 @@ def products_at(
         confidence=confidence,
         votes=votes,
         probability=probability,
-        paths=excursion(paths, level, direction) & there,
-        vote_set=agreed(share, cutoff) & there,
-        vorobev=vorobev_set(paths, level, direction) & there,
+        paths=excursion(paths, level, direction) & published_cells,
+        vote_set=agreed(share, cutoff) & published_cells,
+        vorobev=vorobev_set(paths, level, direction) & published_cells,
         inner=inner,
         outer=outer,
         three_way=ways,
@@ -254,7 +254,7 @@ def products_at(
         draws=joint.shape[0],
         records=records,
         shown=of_map,
-        judged_cells=kept,
+        judged_cells=judged,
         earlier=earlier,
     )
 
@@ -285,8 +285,8 @@ def class_values(products: Products) -> tuple[str, str, str, str]:
 
 def class_column(products: Products) -> list[str]:
     """N values of the column `class`."""
-    named = class_values(products)
-    return [named[place] for place in products.classes.tolist()]
+    class_names = class_values(products)
+    return [class_names[place] for place in products.classes.tolist()]
 
 
 def class_labels(products: Products) -> tuple[str, ...]:
@@ -306,8 +306,8 @@ def class_words(products: Products, threshold: str) -> tuple[str, ...]:
     """The sentence about one hexagon of each class. `threshold`: in words, or its placeholder in
     a text that is filled in later."""
     what = f"{words.side_words(products.direction)} {threshold}"
-    said = graded_words(what) if products.graded else (what, CANNOT_TELL, f"not {what}")
-    return said if products.empty is None else (*said, FEW_WORDS)
+    sentences = graded_words(what) if products.graded else (what, CANNOT_TELL, f"not {what}")
+    return sentences if products.empty is None else (*sentences, FEW_WORDS)
 
 
 def graded_words(what: str) -> tuple[str, str, str]:
@@ -318,9 +318,9 @@ def graded_words(what: str) -> tuple[str, str, str]:
 def paint_classes(products: Products, threshold: str, title: str) -> Painting:
     """The default map of a release: its classes."""
     labels = zip(class_labels(products), LOOKS, strict=False)
-    said = class_words(products, threshold)
-    notes = tuple(f"Released: {said[place]}" for place in products.classes.tolist())
-    return Painting(products.classes, tuple(Entry(*one) for one in labels), notes, title)
+    sentences = class_words(products, threshold)
+    notes = tuple(f"Released: {sentences[place]}" for place in products.classes.tolist())
+    return Painting(products.classes, tuple(Entry(*look) for look in labels), notes, title)
 
 
 def paint_previewed(classes: NDArray[np.int64], what: str, title: str, *, sure: bool = False) -> Painting:
@@ -328,8 +328,10 @@ def paint_previewed(classes: NDArray[np.int64], what: str, title: str, *, sure: 
     cell is; `sure`: of a map without privacy, which is."""
     likely_word = "" if sure else "likely "
     labels = (f"{likely_word}{what}", CANNOT_TELL, f"{likely_word}not {what}", NO_RECORDS)
-    entries = tuple(Entry(*one) for one in zip(labels, LOOKS, strict=True))
-    return Painting(classes, entries, tuple(f"Released: {labels[each]}" for each in classes.tolist()), title)
+    entries = tuple(Entry(*label_and_look) for label_and_look in zip(labels, LOOKS, strict=True))
+    return Painting(
+        classes, entries, tuple(f"Released: {labels[place]}" for place in classes.tolist()), title
+    )
 
 
 def counted(products: Products) -> str:

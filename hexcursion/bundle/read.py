@@ -46,10 +46,10 @@ def check_layers(contents: Mapping[str, bytes], bundle: Bundle) -> None:
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
     features_of(boundary, layout.BOUNDARY)
     _check_facts(boundary, bundle, layout.BOUNDARY)
-    made = cell_columns(bundle.domain, bundle.published, bundle.field, bundle.response)
+    columns = cell_columns(bundle.domain, bundle.published, bundle.field, bundle.response)
     for name in EXPORTS:
         if name in contents:
-            check_columns(_exported(name, contents[name]), made, name)
+            check_columns(_exported(name, contents[name]), columns, name)
 
 
 def _exported(name: str, content: bytes) -> Mapping[str, Sequence[Any]]:
@@ -71,10 +71,10 @@ def check_regions(collection: Any, bundle: Bundle) -> None:
     """Raise BundleError if products, numbers or facts of the regions do not follow from the
     paths."""
     features = features_of(collection, layout.REGIONS)
-    found = [
+    region_facts = [
         {name: _property(feature, name) for name in ("product", "path", "cells")} for feature in features
     ]
-    if found != [properties for properties, _ in region_list(bundle.published)]:
+    if region_facts != [properties for properties, _ in region_list(bundle.published)]:
         raise BundleError(f"{layout.REGIONS} does not follow from the paths.")
     _check_facts(collection, bundle, layout.REGIONS)
 
@@ -85,29 +85,31 @@ def _check_facts(collection: Any, bundle: Bundle, name: str) -> None:
 
 
 def check_columns(
-    found: Mapping[str, Sequence[Any]], expected: Mapping[str, Sequence[Any]], name: str
+    export: Mapping[str, Sequence[Any]], expected: Mapping[str, Sequence[Any]], name: str
 ) -> None:
     """Raise BundleError, naming the first column of an export that is not what the paths give."""
-    if strange := sorted(set(found) ^ set(expected)):
+    if strange := sorted(set(export) ^ set(expected)):
         raise BundleError(f"{name} does not have the columns of this release: {strange[0][:60]!r}.")
     for column, values in expected.items():
-        if not _same(found[column], values):
+        if not _same(export[column], values):
             raise BundleError(f"{name} does not follow from the paths: {column} differs.")
 
 
-def _same(found: Sequence[Any], values: Sequence[Any]) -> bool:
+def _same(column: Sequence[Any], values: Sequence[Any]) -> bool:
     """Equal; shares, and numbers of six digits, may differ by the last one that is written."""
-    if len(found) != len(values):
+    if len(column) != len(values):
         return False
     if not all(type(value) is float for value in values):
-        return list(found) == list(values) and {type(value) for value in found} == {
+        return list(column) == list(values) and {type(value) for value in column} == {
             type(value) for value in values
         }
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in column)
     if not numbers:
         return False
-    told, made = np.array(found, dtype=float), np.array(values)
-    return bool(np.all(np.abs(told - made) <= STEP * np.maximum(1.0, np.abs(made))))
+    column_numbers, expected_numbers = np.array(column, dtype=float), np.array(values)
+    return bool(
+        np.all(np.abs(column_numbers - expected_numbers) <= STEP * np.maximum(1.0, np.abs(expected_numbers)))
+    )
 
 
 def features_of(collection: Any, name: str) -> list[dict[str, Any]]:
@@ -177,8 +179,8 @@ class Bundle:
     @property
     def response(self) -> ResponseScale:
         """The public map between the data's own unit and response units."""
-        stated = self.statement["response"]
-        return ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+        response = self.statement["response"]
+        return ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"])
 
     @cached_property
     def published(self) -> Products:
@@ -221,7 +223,7 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
         contents[layout.PATHS],
         field=about["field"],
         records=about["field"] and about.get("records", False),
-        shown=statement["products"].get("cut_by_map", False),
+        cut_by_map=statement["products"].get("cut_by_map", False),
     )
     cells = stored.cells
     if stored.values.paths.shape[0] != about["count"]:
@@ -240,15 +242,17 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     bundle = Bundle(statement, domain, values, picture, layers, signature, sums, covariates, today)
     if not compared:
         check_layers(contents, bundle)
-    whole = today and bundle.field is not None
-    check_told(statement, bundle.published, sums=bundle.sums is not None, whole=whole)
+    complete = today and bundle.field is not None
+    check_told(statement, bundle.published, sums=bundle.sums is not None, complete=complete)
     check_change(statement)
     return bundle
 
 
-def _domain_of(contents: Mapping[str, bytes], cells: Sequence[str], stated: Mapping[str, Any]) -> Domain:
+def _domain_of(
+    contents: Mapping[str, bytes], cells: Sequence[str], domain_facts: Mapping[str, Any]
+) -> Domain:
     """The hexagons of a bundle, as many and as large as its statement says."""
-    if len(cells) != stated["cells"]:
+    if len(cells) != domain_facts["cells"]:
         raise BundleError("The privacy statement and paths.parquet disagree about cells or paths.")
     if any(a >= b for a, b in pairwise(cells)):
         raise BundleError("The cells in paths.parquet are not sorted, or some are repeated.")
@@ -256,7 +260,7 @@ def _domain_of(contents: Mapping[str, bytes], cells: Sequence[str], stated: Mapp
         domain = domain_from_cells(cells, region_of(contents[layout.BOUNDARY]))
     except GeoError as error:
         raise BundleError(f"The bundle's cells or boundary are not valid: {error}") from error
-    if domain.resolution != stated["resolution"]:
+    if domain.resolution != domain_facts["resolution"]:
         raise BundleError("The privacy statement and paths.parquet disagree about the resolution.")
     return domain
 
@@ -284,15 +288,15 @@ def _draws(
     contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: tuple[str, ...]
 ) -> Floats | None:
     """The joint draws that the statement names; BundleError unless they are there exactly then."""
-    stated = statement["paths"].get("draws")
-    if (stated is None) != (layout.DRAWS not in contents):
+    draws_block = statement["paths"].get("draws")
+    if (draws_block is None) != (layout.DRAWS not in contents):
         raise BundleError(f"The privacy statement and the bundle disagree about {layout.DRAWS}.")
-    if stated is None:
+    if draws_block is None:
         return None
-    found = read_paths(contents[layout.DRAWS], kind="draw")
-    if found.cells != cells or found.values.paths.shape[0] != stated["count"]:
+    stored = read_paths(contents[layout.DRAWS], kind="draw")
+    if stored.cells != cells or stored.values.paths.shape[0] != draws_block["count"]:
         raise BundleError(f"The privacy statement and {layout.DRAWS} disagree about cells or draws.")
-    return found.values.paths
+    return stored.values.paths
 
 
 def region_of(content: bytes) -> Any:

@@ -78,12 +78,12 @@ def fingerprint(key: bytes) -> str:
 
 def signature_bytes(sums: bytes, key: Ed25519PrivateKey) -> bytes:
     """The file `SHA256SUMS.sig`: public key and signature of these checksums, as JSON."""
-    made = {
+    content = {
         "format": FORMAT,
         "public_key": base64.b64encode(key.public_key().public_bytes_raw()).decode(),
         "signature": base64.b64encode(key.sign(PREFIX + sums)).decode(),
     }
-    return (json.dumps(made, indent=1) + "\n").encode()
+    return (json.dumps(content, indent=1) + "\n").encode()
 
 
 def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
@@ -92,15 +92,15 @@ def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
     that is no signature, and for one that does not fit the checksums."""
     if layout.SIGNATURE not in contents:
         return None
-    stated = strict_json(contents[layout.SIGNATURE], layout.SIGNATURE)
+    content = strict_json(contents[layout.SIGNATURE], layout.SIGNATURE)
     if (
-        not isinstance(stated, dict)
-        or set(stated) != {"format", "public_key", "signature"}
-        or stated["format"] != FORMAT
+        not isinstance(content, dict)
+        or set(content) != {"format", "public_key", "signature"}
+        or content["format"] != FORMAT
     ):
         raise BundleError(f"{layout.SIGNATURE} is not a signature of this program's.")
-    key = _decoded(stated["public_key"], _KEY_BYTES)
-    signature = _decoded(stated["signature"], _SIGNATURE_BYTES)
+    key = _decoded(content["public_key"], _KEY_BYTES)
+    signature = _decoded(content["signature"], _SIGNATURE_BYTES)
     if key is None or signature is None or not is_safe_key(key):
         raise BundleError(f"{layout.SIGNATURE} is not a signature of this program's.")
     try:
@@ -116,22 +116,22 @@ def read_signers(path: str | Path) -> Signers:
     or key."""
     names: dict[bytes, str] = {}
     for name, text in read_toml(path, "list of signers").items():
-        key, said = _decoded(text, _KEY_BYTES), clean(name, LONGEST_NAME, "A signer's name")
-        if not said:
+        key, signer = _decoded(text, _KEY_BYTES), clean(name, LONGEST_NAME, "A signer's name")
+        if not signer:
             raise WorkflowError("The list of signers has a key without a name: give it one.")
         if key is None:
             raise WorkflowError(
-                f"The list of signers gives no public key for {said!r}: write the one that `key public` "
+                f"The list of signers gives no public key for {signer!r}: write the one that `key public` "
                 "prints."
             )
         if not is_safe_key(key):
             raise WorkflowError(
-                f"The list of signers gives for {said!r} a key that is no point of the curve, or one under "
+                f"The list of signers gives for {signer!r} a key that is no point of the curve, or one under "
                 "which anybody can sign: write the one that `key public` prints."
             )
         if key in names:
-            raise WorkflowError(f"The list of signers has one key twice: {names[key]!r} and {said!r}.")
-        names[key] = said
+            raise WorkflowError(f"The list of signers has one key twice: {names[key]!r} and {signer!r}.")
+        names[key] = signer
     return Signers(names)
 
 
@@ -154,8 +154,8 @@ def is_safe_key(key: bytes) -> bool:
 def operators_signers() -> Signers:
     """The list that `HEXCURSION_SIGNERS` names; an empty one without it. Raise `WorkflowError` as
     `read_signers`."""
-    named = os.environ.get(SIGNERS_VARIABLE)
-    return read_signers(named) if named else Signers()
+    list_path = os.environ.get(SIGNERS_VARIABLE)
+    return read_signers(list_path) if list_path else Signers()
 
 
 def _decoded(text: object, size: int) -> bytes | None:
@@ -163,7 +163,7 @@ def _decoded(text: object, size: int) -> bytes | None:
     if not isinstance(text, str):
         return None
     try:
-        made = base64.b64decode(text.encode("ascii"), validate=True)
+        decoded = base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
         return None
-    return made if len(made) == size else None
+    return decoded if len(decoded) == size else None

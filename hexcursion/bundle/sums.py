@@ -41,42 +41,42 @@ class StoredSums:
 
 def sums_block(release: Release) -> dict[str, Any]:
     """The member `sums` of a statement; nothing where the mechanism releases no sums."""
-    kept = release.sums
-    if kept is None:
+    released_sums = release.sums
+    if released_sums is None:
         return {}
     block: dict[str, Any] = {
         "file": layout.RELEASED_SUMS,
-        "count": int(kept.sums.size),
-        "features": kept.features,
-        "noise": {"sums": kept.noise.sums, "counts": kept.noise.counts},
-        "columns": list(columns_of(kept, release.prior_mean)),
+        "count": int(released_sums.sums.size),
+        "features": released_sums.features,
+        "noise": {"sums": released_sums.noise.sums, "counts": released_sums.noise.counts},
+        "columns": list(columns_of(released_sums, release.prior_mean)),
         "note": NOTE,
     }
-    if kept.second is not None:
-        more = kept.second
+    if released_sums.second is not None:
+        second_look = released_sums.second
         block["second_look"] = {
-            "count": int(more.sums.size),
-            "features": more.features,
-            "noise": {"sums": more.noise.sums, "counts": more.noise.counts},
+            "count": int(second_look.sums.size),
+            "features": second_look.features,
+            "noise": {"sums": second_look.noise.sums, "counts": second_look.noise.counts},
         }
-    if kept.field is not None:
-        field = kept.field
+    if released_sums.field is not None:
+        field = released_sums.field
         block["reference"] = {
             name: float(getattr(field, name)) for name in ("deviation", "scatter", "lengthscale")
         } | ({"covariates": field.covariates} if field.covariates else {})
     return {"sums": block}
 
 
-def columns_of(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[Any]]:
+def columns_of(released_sums: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[Any]]:
     """The numbers of a release's reading, (p,) sums and counts, (N,) or (M,) public ones, by the names of
     `COLUMNS`; absent ones are left out. `public_mean`: (N,) response units."""
-    field, more = kept.field, kept.second
+    field, second_look = released_sums.field, released_sums.second
     every = {
-        "sums": kept.sums,
-        "counts": kept.counts,
-        "second_sums": None if more is None else more.sums,
-        "second_counts": None if more is None else more.counts,
-        "public_counts": kept.public_counts,
+        "sums": released_sums.sums,
+        "counts": released_sums.counts,
+        "second_sums": None if second_look is None else second_look.sums,
+        "second_counts": None if second_look is None else second_look.counts,
+        "public_counts": released_sums.public_counts,
         "public_mean": public_mean,
         "reference_count": None if field is None else field.count,
         "reference_mean": None if field is None else field.mean,
@@ -85,59 +85,59 @@ def columns_of(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[
     return {name: values for name, values in every.items() if values is not None}
 
 
-def sums_bytes(kept: KeptSums, public_mean: Floats | None) -> bytes:
+def sums_bytes(released_sums: KeptSums, public_mean: Floats | None) -> bytes:
     """Parquet: a column for each kind of number; shorter ones end in nulls. `public_mean`: (N,) response
     units, where one was taken off."""
-    columns = columns_of(kept, public_mean)
+    columns = columns_of(released_sums, public_mean)
     rows = max(values.size for values in columns.values())
-    made = {
+    padded_columns = {
         name: pa.array(
             [*values.tolist(), *[None] * (rows - values.size)],
             type=pa.int64() if name in WHOLE else pa.float64(),
         )
         for name, values in columns.items()
     }
-    return parquet_bytes(made)
+    return parquet_bytes(padded_columns)
 
 
 def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: int) -> StoredSums | None:
     """The sums of a bundle with N cells; None where its statement names none. What can be seen without making
     the features is checked: columns, types, lengths, sizes. `check_again` does the rest. Raise `BundleError`
     unless they are there exactly where the statement names them, as it describes them."""
-    stated, name = statement.get("sums"), layout.RELEASED_SUMS
-    if (stated is None) != (name not in contents):
+    block, name = statement.get("sums"), layout.RELEASED_SUMS
+    if (block is None) != (name not in contents):
         raise BundleError(f"The privacy statement and the bundle disagree about {name}.")
-    if stated is None:
+    if block is None:
         return None
-    wanted = stated_kinds(statement)
+    column_names = stated_kinds(statement)
     with readable(name, "Parquet"):
         file = checked_parquet(contents[name], name, len(COLUMNS))
         types = [str(column.type) for column in file.schema_arrow]
-        if file.schema_arrow.names != wanted or types != [
-            "int64" if column in WHOLE else "double" for column in wanted
+        if file.schema_arrow.names != column_names or types != [
+            "int64" if column in WHOLE else "double" for column in column_names
         ]:
             raise BundleError(f"{name} does not have the columns that the privacy statement names.")
-        table = table_of(file, name, wanted)
-    return kept_of({column: leading(table.column(column), name) for column in wanted}, statement, cells)
+        table = table_of(file, name, column_names)
+    return kept_of({column: leading(table.column(column), name) for column in column_names}, statement, cells)
 
 
 def stated_kinds(statement: Mapping[str, Any]) -> list[str]:
     """The columns of sums that a statement names, in order. Raise `BundleError` where it contradicts itself,
     or its design, about them."""
-    stated, name = statement["sums"], layout.RELEASED_SUMS
-    field, more = stated.get("reference"), stated.get("second_look")
+    block, name = statement["sums"], layout.RELEASED_SUMS
+    field, second_look = block.get("reference"), block.get("second_look")
     pairs = (
-        ("counts", stated["noise"]["counts"]),
+        ("counts", block["noise"]["counts"]),
         ("reference_count", field),
         ("reference_mean", field),
-        ("second_sums", more),
-        ("second_counts", more and more["noise"]["counts"]),
+        ("second_sums", second_look),
+        ("second_counts", second_look and second_look["noise"]["counts"]),
     )
-    wanted = [column for column in COLUMNS if column in stated["columns"]]
-    contradicts = any((column in wanted) != (part is not None) for column, part in pairs)
-    if "sums" not in wanted or contradicts or ("reference_scatter" in wanted and field is None):
+    column_names = [column for column in COLUMNS if column in block["columns"]]
+    contradicts = any((column in column_names) != (part is not None) for column, part in pairs)
+    if "sums" not in column_names or contradicts or ("reference_scatter" in column_names and field is None):
         raise BundleError(f"The privacy statement contradicts itself about the columns of {name}.")
-    if ("public_mean" in wanted) != statement["prior_mean_used"]:
+    if ("public_mean" in column_names) != statement["prior_mean_used"]:
         raise BundleError(f"The privacy statement and {name} disagree about a public mean.")
     if (field is not None) != statement["design"].get("drift", False):
         raise BundleError(
@@ -145,52 +145,56 @@ def stated_kinds(statement: Mapping[str, Any]) -> list[str]:
         )
     if field is not None and ("covariates" in field) != bool(statement["design"].get("covariates")):
         raise BundleError(f"The design and {name} disagree about public columns of the public records.")
-    if (more is not None) != (statement["design"].get("first", 0.0) > 0.0):
+    if (second_look is not None) != (statement["design"].get("first", 0.0) > 0.0):
         raise BundleError(f"The design and {name} disagree about a second look.")
-    return wanted
+    return column_names
 
 
 def kept_of(
-    found: Mapping[str, NDArray[Any]], statement: Mapping[str, Any], cells: int, ball: Ball = ONE_COLUMN
+    columns: Mapping[str, NDArray[Any]], statement: Mapping[str, Any], cells: int, ball: Ball = ONE_COLUMN
 ) -> StoredSums:
-    """The sums of one column from the numbers `found`, (p,), (N,) or (M,), by the names of `COLUMNS`. Raise
+    """The sums of one column from `columns` of (p,), (N,) or (M,) numbers, by the names of `COLUMNS`. Raise
     `BundleError` for other lengths than the statement's, and for impossible numbers."""
-    stated, name = statement["sums"], layout.RELEASED_SUMS
-    field, more = stated.get("reference"), stated.get("second_look")
-    sizes = {"sums": stated["count"], "counts": stated["count"], "public_counts": cells, "public_mean": cells}
-    if more is not None:
-        sizes |= {"second_sums": more["count"], "second_counts": more["count"]}
-    if any(values.size != sizes.get(column, values.size) for column, values in found.items()):
+    block, name = statement["sums"], layout.RELEASED_SUMS
+    field, second_look = block.get("reference"), block.get("second_look")
+    sizes = {"sums": block["count"], "counts": block["count"], "public_counts": cells, "public_mean": cells}
+    if second_look is not None:
+        sizes |= {"second_sums": second_look["count"], "second_counts": second_look["count"]}
+    if any(values.size != sizes.get(column, values.size) for column, values in columns.items()):
         raise BundleError(f"{name} does not hold as many numbers as the privacy statement says.")
-    if len({values.size for column, values in found.items() if column.startswith("reference")}) > 1:
+    if len({values.size for column, values in columns.items() if column.startswith("reference")}) > 1:
         raise BundleError(f"{name} does not hold as many numbers as the privacy statement says.")
-    if any(np.any(found[each] < 0) for each in ("public_counts", "reference_count") if each in found):
+    if any(
+        np.any(columns[count_column] < 0)
+        for count_column in ("public_counts", "reference_count")
+        if count_column in columns
+    ):
         raise BundleError(f"{name} holds a negative number of public records.")
     model = None
     if field is not None:
-        count = found["reference_count"]
-        local = found.get("reference_scatter", np.ones(count.size))  # earlier versions knew one scatter
-        model = KeptField(count, found["reference_mean"], local, **field)
+        count = columns["reference_count"]
+        local = columns.get("reference_scatter", np.ones(count.size))  # earlier versions knew one scatter
+        model = KeptField(count, columns["reference_mean"], local, **field)
     second = None
     try:
-        noise = SpectralNoise(**stated["noise"], ball=ball)
-        if more is not None:
-            noise_of_second = SpectralNoise(**more["noise"])
+        noise = SpectralNoise(**block["noise"], ball=ball)
+        if second_look is not None:
+            noise_of_second = SpectralNoise(**second_look["noise"])
             second = KeptSums(
-                found["second_sums"], found.get("second_counts"), more["features"], noise_of_second
+                columns["second_sums"], columns.get("second_counts"), second_look["features"], noise_of_second
             )
     except CoreError as error:
         raise BundleError(f"The noise of {name} is impossible: {error}") from error
-    sums, counts, public_counts = found["sums"], found.get("counts"), found.get("public_counts")
-    kept = KeptSums(sums, counts, stated["features"], noise, public_counts, model, second)
-    return StoredSums(kept, found.get("public_mean"))
+    sums, counts, public_counts = columns["sums"], columns.get("counts"), columns.get("public_counts")
+    released_sums = KeptSums(sums, counts, block["features"], noise, public_counts, model, second)
+    return StoredSums(released_sums, columns.get("public_mean"))
 
 
 def leading(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     """The (k,) numbers of a column before its nulls; `BundleError` unless finite and of a sensible size."""
-    known = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    count = int(known.sum())
-    if not np.all(known[:count]):
+    present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    count = int(present.sum())
+    if not np.all(present[:count]):
         raise BundleError(f"{name} has gaps between its numbers.")
     values: NDArray[Any] = column.slice(0, count).to_numpy()
     if np.any(np.abs(values.astype(np.float64)) > MOST) or not np.all(np.isfinite(values)):

@@ -96,13 +96,18 @@ class StoredPaths:
 
 
 def read_paths(
-    content: bytes, *, field: bool = False, kind: Kind = "path", records: bool = False, shown: bool = False
+    content: bytes,
+    *,
+    field: bool = False,
+    kind: Kind = "path",
+    records: bool = False,
+    cut_by_map: bool = False,
 ) -> StoredPaths:
-    """The file's values, checked; `field`, `records` and `shown` say whether these columns must be there.
-    Raise `BundleError` if it is damaged, or has other columns, types or sizes, or values that are not on the
-    grid."""
+    """The file's values, checked; `field`, `records` and `cut_by_map` say whether these columns must be
+    there. Raise `BundleError` if it is damaged, or has other columns, types or sizes, or values that are
+    not on the grid."""
     with readable(f"{kind}s.parquet", "Parquet"):
-        extra = (FIELD if field else ()) + (SHOWN if shown else ()) + ((RECORDS,) if records else ())
+        extra = (FIELD if field else ()) + (SHOWN if cut_by_map else ()) + ((RECORDS,) if records else ())
         table, count = _checked_table(content, extra, kind)
         cells = tuple(table.column("h3").to_pylist())
         columns = [table.column(name).to_numpy() for name in table.column_names[1:]]
@@ -113,17 +118,17 @@ def read_paths(
         raise BundleError(f"{kind}s.parquet holds values that are not finite numbers of a sensible size.")
     if not np.array_equal(values, to_grid(values)):
         raise BundleError(f"{kind}s.parquet holds values that are not on the published grid.")
-    known = values[len(extra) - 1] if records else None
-    if known is not None and np.any(known < 0.0):
+    record_counts = values[len(extra) - 1] if records else None
+    if record_counts is not None and np.any(record_counts < 0.0):
         raise BundleError(f"{kind}s.parquet holds a negative number of records.")
     pairs: dict[tuple[str, str], tuple[Floats, Floats]] = {}
-    for names, wanted in ((FIELD, field), (SHOWN, shown)):
-        if wanted:
+    for names, has_columns in ((FIELD, field), (SHOWN, cut_by_map)):
+        if has_columns:
             place = extra.index(names[0])
             pairs[names] = values[place], values[place + 1]
             if np.any(values[place + 1] < 0.0):
                 raise BundleError(f"{kind}s.parquet holds a negative standard deviation.")
-    stored = MapValues(values[len(extra) :], pairs.get(FIELD), None, known, pairs.get(SHOWN))
+    stored = MapValues(values[len(extra) :], pairs.get(FIELD), None, record_counts, pairs.get(SHOWN))
     return StoredPaths(cells, stored)
 
 
@@ -173,13 +178,13 @@ def field_of(
 ) -> Floats | None:
     """(N,) public values of a bundle, the data's own unit; None where the statement names none. Raise
     `BundleError` unless they are there exactly where the statement names them, a usable one for each cell."""
-    stated = statement["subject"].get("relative")
-    if (stated is None) != (layout.PUBLIC_FIELD not in contents):
+    relative = statement["subject"].get("relative")
+    if (relative is None) != (layout.PUBLIC_FIELD not in contents):
         raise BundleError(f"The privacy statement and the bundle disagree about {layout.PUBLIC_FIELD}.")
-    if stated is None:
+    if relative is None:
         return None
     values = _cells_read(contents, layout.PUBLIC_FIELD, HEADER, cells)
-    if values is None or not np.all(np.isfinite(values)) or (stated["ratio"] and not np.all(values > 0)):
+    if values is None or not np.all(np.isfinite(values)) or (relative["ratio"] and not np.all(values > 0)):
         raise BundleError(f"{layout.PUBLIC_FIELD} does not hold one public value for each hexagon.")
     return values[:, 0]
 
@@ -206,7 +211,7 @@ def covariates_block(covariates: Covariates | None) -> dict[str, Any]:
     """The statement's member `covariates`, nothing where no public columns were read."""
     if covariates is None:
         return {}
-    named = zip(covariates.names, covariates.origins, strict=True)
+    columns = zip(covariates.names, covariates.origins, strict=True)
     return {
         "covariates": {
             "file": layout.COVARIATES,
@@ -215,7 +220,7 @@ def covariates_block(covariates: Covariates | None) -> dict[str, Any]:
                     "name": clean(name, 100, "The name of a covariate"),
                     "origin": clean(origin, 500, "The origin of a covariate"),
                 }
-                for name, origin in named
+                for name, origin in columns
             ],
         }
     }
@@ -232,13 +237,13 @@ def covariates_of(
     """(N, k) covariates of a bundle, those which the statement names and its design reads; None for none.
     Raise `BundleError` unless they are there exactly where both say so, a finite number for each hexagon,
     none constant."""
-    stated, name = statement.get("covariates"), layout.COVARIATES
+    block, name = statement.get("covariates"), layout.COVARIATES
     read = bool(statement["design"].get("covariates"))
-    if len({stated is not None, name in contents, read}) > 1:
+    if len({block is not None, name in contents, read}) > 1:
         raise BundleError(f"The privacy statement, its design and the bundle disagree about {name}.")
-    if stated is None:
+    if block is None:
         return None
-    values = _cells_read(contents, name, _numbered(len(stated["columns"])), cells)
+    values = _cells_read(contents, name, _numbered(len(block["columns"])), cells)
     if values is None:
         raise BundleError(f"{name} does not hold one number of each covariate for each hexagon.")
     try:

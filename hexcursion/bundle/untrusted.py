@@ -113,8 +113,8 @@ def clean(text: str, limit: int, what: str) -> str:
     reorder what a label shows. Raise `BundleError`, calling it `what`, if it is longer than
     `limit`."""
     spaced = "".join(" " if character in "\t\r\n\v\f\u2028\u2029" else character for character in str(text))
-    kept = "".join(c for c in unicodedata.normalize("NFC", spaced) if unicodedata.category(c)[0] != "C")
-    line = " ".join(kept.split())
+    printable = "".join(c for c in unicodedata.normalize("NFC", spaced) if unicodedata.category(c)[0] != "C")
+    line = " ".join(printable.split())
     if len(line) > limit:
         raise BundleError(f"{what} has {len(line):,} characters: shorten it to {limit:,}.")
     return line
@@ -151,10 +151,10 @@ def strict_json(content: bytes, name: str) -> Any:
         raise BundleError(f"{name} holds {text}, which is not JSON.")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
+        members = dict(pairs)
+        if len(members) != len(pairs):
             raise BundleError(f"{name} gives a key twice.")
-        return made
+        return members
 
     def number(text: str) -> float:
         value = float(text)

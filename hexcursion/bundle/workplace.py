@@ -108,8 +108,8 @@ def rehearse_writing(contents: Mapping[str, bytes], target: Path, work: Path) ->
             folder.rename(work / "rehearsed")
             free = shutil.disk_usage(work).free
         finally:
-            for made in (folder, work / "rehearsed"):
-                shutil.rmtree(made, ignore_errors=True)
+            for leftover in (folder, work / "rehearsed"):
+                shutil.rmtree(leftover, ignore_errors=True)
     except OSError as error:
         raise BundleError(
             f"A bundle cannot be written to {target} ({error.strerror}): nothing was charged. Make room, or "

@@ -68,13 +68,13 @@ class Staged:
     def place(self) -> BundlePaths:
         """Put folder and zip in their place. May be repeated after a crash: files in place stay.
         Raise `BundleError` if another bundle is there by now, or the disk refuses."""
-        made, made_zip = self.work / self.target.name, self.work / f"{self.target.name}.zip"
+        made_folder, made_zip = self.work / self.target.name, self.work / f"{self.target.name}.zip"
         archive = self.target.with_name(made_zip.name)
         try:
             if not (archive.exists() and made_zip.exists() and os.path.samefile(archive, made_zip)):
                 os.link(made_zip, archive)  # fails, unlike a rename, where someone else was faster
-            if made.exists():
-                os.rename(made, self.target)
+            if made_folder.exists():
+                os.rename(made_folder, self.target)
             sync_folder(self.target.parent)
         except OSError as error:
             reason = "is taken by another one" if os.path.lexists(self.target) else f"({error.strerror})"
@@ -140,21 +140,21 @@ def bundle_contents(
     statement = check_statement(build_statement(release))
     shared = facts(statement)
     values = rounded_values(release)
-    own = layers_bytes(release.layers) if release.layers else b""
-    layers = read_layers(own) if own else ()
+    own_layers = layers_bytes(release.layers) if release.layers else b""
+    layers = read_layers(own_layers) if own_layers else ()
     try:
-        given = domain_from_cells(release.cells, release.region)
-        boundary = boundary_geojson(given, shared, rehearsed=rehearsed)
+        exact_domain = domain_from_cells(release.cells, release.region)
+        boundary = boundary_geojson(exact_domain, shared, rehearsed=rehearsed)
         # Rounded, as every reader has it
         domain = domain_from_cells(release.cells, region_of(boundary))
-        shown = None if release.shown_map is None else rounded_field(*release.shown_map)
+        shown_map = None if release.shown_map is None else rounded_field(*release.shown_map)
         products = published_products(statement, domain, values)
         change = change_of(release, statement["subject"])
-        of_map = map_block(products, shown, release.map_draws)
-        told = told_block(products, statement, of_map, release.model_check, change)
-        statement = {**statement, "told": told}
-        if added := layout.added_files(EXPORTS):
-            statement["exports"] = added
+        of_map = map_block(products, shown_map, release.map_draws)
+        verdict = told_block(products, statement, of_map, release.model_check, change)
+        statement = {**statement, "told": verdict}
+        if added_names := layout.added_files(EXPORTS):
+            statement["exports"] = added_names
         columns = cell_columns(domain, products, values.field, release.response)
         exported = Exported(statement, shared, domain, products, columns, layers)
         contents = {
@@ -164,8 +164,8 @@ def bundle_contents(
         }
     except GeoError as error:
         raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error
-    if own:
-        contents[layout.LAYERS] = own
+    if own_layers:
+        contents[layout.LAYERS] = own_layers
     contents |= {name: _exported(name, exported) for name in EXPORTS}
     picture = picture_html(statement, domain, products, layers)
     contents |= {
@@ -187,8 +187,8 @@ def bundle_contents(
         sums=sums_of(contents, statement, domain.size),
         covariates=covariates_of(contents, statement, domain.cells),
     )
-    drawn = released_of(read, around(domain, layers), public)
-    contents[layout.PAGE] = map_html(drawn, products, picture=picture)
+    released = released_of(read, around(domain, layers), public)
+    contents[layout.PAGE] = map_html(released, products, picture=picture)
     layout.seal(contents)
     bundle_from_contents(contents)
     return contents
@@ -296,7 +296,7 @@ def recover(parent: Path, ledger: str, committed: Callable[[], Mapping[str, str]
     release with this digest (`committed`), the bundle is put in its place; otherwise the charge is
     open or was given back, the bundle was never in its place, and it is deleted. What waits for another
     ledger is left alone."""
-    placed, waiting, deleted = [], [], 0
+    placed_ids, waiting, deleted = [], [], 0
     for work in Workplace.abandoned(parent):
         pending = read_note(work.folder)
         if pending is None:
@@ -312,9 +312,9 @@ def recover(parent: Path, ledger: str, committed: Callable[[], Mapping[str, str]
             except BundleError:
                 waiting.append(pending.release_id)
             else:
-                placed.append(pending.release_id)
+                placed_ids.append(pending.release_id)
                 work.remove()
-    return Recovered(tuple(placed), tuple(waiting), deleted)
+    return Recovered(tuple(placed_ids), tuple(waiting), deleted)
 
 
 def read_note(work: Path) -> Pending | None:

@@ -52,7 +52,7 @@ def _part(layers: Layers, name: str) -> Bundle:
     return layers[name]
 
 
-def _above(derived: Derived, one: Bundle, other: Bundle) -> Floats:
+def _above(derived: Derived, layer: Bundle, other: Bundle) -> Floats:
     """(N,) chance that a ratio, a difference or a sum is above its threshold: by quadrature over one
     column, exactly over the other."""
     if derived.kind == "ratio" and other.response.transform != "log":
@@ -60,7 +60,7 @@ def _above(derived: Derived, one: Bundle, other: Bundle) -> Floats:
             f"A ratio needs a second column whose values are above 0: {derived.of[1]!r} is modelled without "
             "logarithms, so ask about a difference."
         )
-    if len({part.response.transform == "probit" for part in (one, other)}) > 1:
+    if len({part.response.transform == "probit" for part in (layer, other)}) > 1:
         raise BundleError(
             f"{derived.of[0]!r} and {derived.of[1]!r} are a share of answers and an amount: ask for both or "
             "any of them."
@@ -70,8 +70,8 @@ def _above(derived: Derived, one: Bundle, other: Bundle) -> Floats:
     if derived.kind == "ratio" and not threshold > 0:
         raise BundleError("The threshold of a ratio is above 0: ask about a difference instead.")
     points, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    mean, sd = _field(one)
-    value = one.response.value(mean[:, None] + sd[:, None] * points)  # (N, J)
+    mean, sd = _field(layer)
+    value = layer.response.value(mean[:, None] + sd[:, None] * points)  # (N, J)
     if derived.kind == "sum":
         chance = 1.0 - _below(other, threshold - value)
     elif derived.kind == "difference":
@@ -85,8 +85,8 @@ def _below(layer: Bundle, value: Floats) -> Floats:
     """(N, J) chance that a column is below values (N, J) in its own unit."""
     mean, sd = _field(layer)
     if layer.response.transform == "log":
-        there = value > 0
-        level = np.where(there, layer.response.forward(np.where(there, value, 1.0)), -np.inf)
+        positive = value > 0
+        level = np.where(positive, layer.response.forward(np.where(positive, value, 1.0)), -np.inf)
     else:
         level = layer.response.forward(value)
         if layer.response.transform == "probit":  # whose forward knows no share beyond .13 and 99.87 %
@@ -109,12 +109,12 @@ def name_of(layers: Layers, derived: Derived) -> str:
         unit = "" if derived.kind == "ratio" else str(subjects[0]["unit"])
         values = f" {SIGNS[derived.kind]} ".join(subject["value"] for subject in subjects)
         return f"{values} above {quantity(derived.threshold, unit)}"
-    each = [
+    questions = [
         f"{subject['value']} {side_words(subject['direction'])} "
         f"{quantity(subject['threshold'], subject['unit'])}"
         for subject in subjects
     ]
-    return f"{'all of' if derived.kind == 'both' else 'any of'} {listed(each)}"
+    return f"{'all of' if derived.kind == 'both' else 'any of'} {listed(questions)}"
 
 
 def derived_words(layers: Layers, derived: Derived) -> str:
@@ -147,7 +147,7 @@ def derived_block(layers: Layers, derived: Derived) -> dict[str, Any]:
 
 def stated_derived(statement: Mapping[str, Any], layers: Layers) -> tuple[Derived, ...]:
     """The derived layers that a statement names; `BundleError` where its words do not follow."""
-    found = []
+    layers_derived = []
     for block in statement.get("derived", ()):
         try:
             derived = Derived(block["kind"], tuple(block["of"]), block["threshold"])
@@ -155,22 +155,22 @@ def stated_derived(statement: Mapping[str, Any], layers: Layers) -> tuple[Derive
             raise BundleError(f"The privacy statement names an impossible derived layer: {error}") from error
         if block != derived_block(layers, derived):
             raise BundleError("The words about a derived layer do not follow from the maps of the atlas.")
-        found.append(derived)
-    return tuple(found)
+        layers_derived.append(derived)
+    return tuple(layers_derived)
 
 
 def derived_drawing(layers: Layers, derived: Derived) -> dict[str, Any]:
     """What the script of the page shows of a derived layer: one stop, with classes and chances."""
     empty = ~_judged(layers, derived)
     cents = cents_of(np.round(chance_of(layers, derived), SHARE_DECIMALS)) + np.where(empty, EMPTY, 0)
-    few = empty.any()
+    any_empty = empty.any()
     return {
         "stops": [name_of(layers, derived)],
         "start": 0,
         "share": "probability",
         "graded": True,
-        "classes": [*graded_labels(), *([NO_RECORDS] if few else [])],
-        "words": [*graded_words(THRESHOLD), *([FEW_RECORDS] if few else [])],
+        "classes": [*graded_labels(), *([NO_RECORDS] if any_empty else [])],
+        "words": [*graded_words(THRESHOLD), *([FEW_RECORDS] if any_empty else [])],
         "cube": text_of(cents.astype(np.uint8)[None]),
     }
 

@@ -42,29 +42,33 @@ MOST_BYTES = 450_000
 
 def _drawn(layers: Sequence[Bundle], near: Surroundings) -> list[Released]:
     """What the page draws of each layer, with as many thresholds as there is room for."""
-    most = max(3, min(STOPS, MOST_BYTES // (layers[0].domain.size * len(layers))))
+    most_stops = max(3, min(STOPS, MOST_BYTES // (layers[0].domain.size * len(layers))))
     return [
-        Released(one.statement, one.domain, one.paths, one.field, near, most_stops=most) for one in layers
+        Released(layer.statement, layer.domain, layer.paths, layer.field, near, most_stops=most_stops)
+        for layer in layers
     ]
 
 
 def atlas_map_html(atlas: AtlasBundle, near: Surroundings, picture: str) -> bytes:
     """The page of all layers: the same release always gives the same page."""
-    whole, layers, derived = atlas.statement, atlas.layers, atlas.derived
+    joint_statement, layers, derived = atlas.statement, atlas.layers, atlas.derived
     released = _drawn(layers, near)
-    first, *others = released
+    first, *other_layers = released
     products = [layer.published for layer in layers]
     data = drawing(first, products[0])
-    data["layers"] = [told_of(one, made) for one, made in zip(others, products[1:], strict=True)]
-    data["layers"] += [derived_drawing(atlas.by_name, one) for one in derived]
-    title, promise = whole["release"]["title"], whole["atlas"]["in_words"]
-    covered = f"{_covered(layers)} {place(first.domain, near.places)} {whole['atlas']['read']}"
+    data["layers"] = [
+        told_of(layer, layer_products)
+        for layer, layer_products in zip(other_layers, products[1:], strict=True)
+    ]
+    data["layers"] += [derived_drawing(atlas.by_name, layer) for layer in derived]
+    title, promise = joint_statement["release"]["title"], joint_statement["atlas"]["in_words"]
+    covered = f"{_covered(layers)} {place(first.domain, near.places)} {joint_statement['atlas']['read']}"
     statement = layers[0].statement
-    facts = "".join(_facts(key, one, near) for key, one in zip(_keys(len(layers)), layers, strict=True))
+    facts = "".join(_facts(key, layer, near) for key, layer in zip(_keys(len(layers)), layers, strict=True))
     keys = _keys(len(layers) + len(derived))[len(layers) :]
     facts += "".join(
         f'<div data-layer="{key}"><p class="text">{escape(block["in_words"])}</p></div>\n'
-        for key, block in zip(keys, whole.get("derived", ()), strict=True)
+        for key, block in zip(keys, joint_statement.get("derived", ()), strict=True)
     )
     body = f"""<header>
 <h1>{escape(title)}</h1>
@@ -92,8 +96,8 @@ def atlas_map_html(atlas: AtlasBundle, near: Surroundings, picture: str) -> byte
 def _covered(layers: Sequence[Bundle]) -> str:
     """What all layers are of, in words: the values of all, and what they share."""
     statement = layers[0].statement
-    named = words.listed([str(layer.statement["subject"]["value"]) for layer in layers])
-    return words.covered({**statement, "subject": {**statement["subject"], "value": named, "unit": ""}})
+    value_names = words.listed([str(layer.statement["subject"]["value"]) for layer in layers])
+    return words.covered({**statement, "subject": {**statement["subject"], "value": value_names, "unit": ""}})
 
 
 def _keys(count: int) -> list[str]:
@@ -107,7 +111,7 @@ def _switch(atlas: AtlasBundle) -> str:
         layer.statement["subject"]["value"] or name
         for name, layer in zip(atlas.names, atlas.layers, strict=True)
     ]
-    names += [name_of(atlas.by_name, one) for one in atlas.derived]
+    names += [name_of(atlas.by_name, layer_derived) for layer_derived in atlas.derived]
     radios = "".join(
         f'<label><input type="radio" name="about" value="{key}"{"" if at else " checked"}> '
         f"{escape(name)}</label>"
@@ -121,31 +125,32 @@ def _facts(key: str, layer: Bundle, near: Surroundings) -> str:
     statement, products = layer.statement, layer.published
     lies = where(layer.domain, products.classes == 0, near.places)
     facts = "".join(
-        fact_html(fact, None, told=True)
+        fact_html(fact, None, with_text=True)
         for index, fact in enumerate(three_facts(statement, products))
         if index != 1  # all maps share one promise
     )
-    said = " ".join(filter(None, [counted(products), lies]))
+    sentences = " ".join(filter(None, [counted(products), lies]))
     return (
         f'<div data-layer="{key}"><h2>{escape(heading_of(statement))}</h2>\n'
-        f'<p class="text">{escape(said)}</p>\n{facts}</div>\n'
+        f'<p class="text">{escape(sentences)}</p>\n{facts}</div>\n'
     )
 
 
-def atlas_label_html(whole: Mapping[str, Any], layers: Sequence[Bundle]) -> str:
+def atlas_label_html(joint_statement: Mapping[str, Any], layers: Sequence[Bundle]) -> str:
     """One A4 page on all layers: what they promise together, and what each map shows."""
     statement = layers[0].statement
     rows = "".join(
-        f"<tr><th>{escape(one.statement['subject']['value'] or name)}</th>"
-        f"<td>{escape(_side(one.statement))}. {escape(' '.join(how_right(one.statement, one.published)))}"
+        f"<tr><th>{escape(bundle.statement['subject']['value'] or name)}</th>"
+        f"<td>{escape(_side(bundle.statement))}. "
+        f"{escape(' '.join(how_right(bundle.statement, bundle.published)))}"
         "</td></tr>\n"
-        for name, one in zip(layer_names(whole), layers, strict=True)
+        for name, bundle in zip(layer_names(joint_statement), layers, strict=True)
     )
-    cutoffs = {layer["name"]: layer["cutoff"] for layer in whole["layers"]}
+    cutoffs = {layer["name"]: layer["cutoff"] for layer in joint_statement["layers"]}
     body = f"""<h1>Privacy facts</h1>
-<p class="title">{escape(whole["release"]["title"])}</p>
-<p class="answer">{escape(whole["atlas"]["in_words"])}</p>
-<p class="question">{escape(_covered(layers))} {escape(whole["atlas"]["read"])}</p>
+<p class="title">{escape(joint_statement["release"]["title"])}</p>
+<p class="answer">{escape(joint_statement["atlas"]["in_words"])}</p>
+<p class="question">{escape(_covered(layers))} {escape(joint_statement["atlas"]["read"])}</p>
 <p class="small own">Titles, names of values, what is measured and what is marked *: {words.PUBLISHERS}.</p>
 <div class="bar"></div>
 <section>
@@ -162,10 +167,10 @@ def atlas_label_html(whole: Mapping[str, Any], layers: Sequence[Bundle]) -> str:
 <section class="rows">
 <h2>For specialists</h2>
 <table>
-{rows_html({**statement, "receipt": whole["receipt"]}, cutoffs)}
+{rows_html({**statement, "receipt": joint_statement["receipt"]}, cutoffs)}
 </table>
 </section>"""
-    return label_page(f"Privacy facts: {whole['release']['title']}", body, " dense tiny")
+    return label_page(f"Privacy facts: {joint_statement['release']['title']}", body, " dense tiny")
 
 
 def _side(statement: Mapping[str, Any]) -> str:
@@ -191,28 +196,32 @@ FILES = {
 }
 
 
-def atlas_readme(whole: Mapping[str, Any], products: Sequence[Products]) -> str:
+def atlas_readme(joint_statement: Mapping[str, Any], products: Sequence[Products]) -> str:
     """What the atlas is, what its files are, and what may be done with it."""
-    release, guarantee, title = whole["release"], whole["guarantee"], whole["release"]["title"]
+    release, guarantee, title = (
+        joint_statement["release"],
+        joint_statement["guarantee"],
+        joint_statement["release"]["title"],
+    )
     maps = [
-        fill(f"{number}. {name}: {layer['title']}. {counted(made)}", 90, subsequent_indent="   ")
-        for number, (name, layer, made) in enumerate(
-            zip(layer_names(whole), whole["layers"], products, strict=True), 1
+        fill(f"{number}. {name}: {layer['title']}. {counted(layer_products)}", 90, subsequent_indent="   ")
+        for number, (name, layer, layer_products) in enumerate(
+            zip(layer_names(joint_statement), joint_statement["layers"], products, strict=True), 1
         )
     ]
-    limits = [fill(f"- {text}", 90, subsequent_indent="  ") for text in promises.limits(whole)]
+    limits = [fill(f"- {text}", 90, subsequent_indent="  ") for text in promises.limits(joint_statement)]
     paragraphs = [
         f"{title}\n{'=' * min(len(title), 90)}",
         f"Release {release['id']}, {release['created']}",
-        fill(whole["atlas"]["in_words"], 90),
+        fill(joint_statement["atlas"]["in_words"], 90),
         fill(
             f"Cost of all layers together: epsilon {upper(guarantee['epsilon'])} at delta "
             f"{upper(guarantee['delta'], 3)}. {guarantee['in_words']}",
             90,
         ),
-        fill(whole["atlas"]["read"], 90),
+        fill(joint_statement["atlas"]["read"], 90),
         "Layers\n" + "\n".join(maps),
-        *(fill(f"{block['in_words']}", 90) for block in whole.get("derived", ())),
+        *(fill(f"{block['in_words']}", 90) for block in joint_statement.get("derived", ())),
         "What is protected\n" + fill(guarantee["protected"], 90),
         "What is not protected\n" + "\n".join(limits),
         "Files\n"
@@ -232,12 +241,12 @@ def atlas_readme(whole: Mapping[str, Any], products: Sequence[Products]) -> str:
 def atlas_papers(atlas: AtlasBundle, picture: str = "") -> dict[str, bytes]:
     """The papers of all layers, by their file names: page, label, README and credits. `picture`: of the first
     layer, as HTML; without one for pages that are compared by `without_picture`."""
-    whole, layers = atlas.statement, atlas.layers
+    joint_statement, layers = atlas.statement, atlas.layers
     near = around(atlas.domain, layers[0].layers)
     still = picture or picture_frame(layers[0].published)
     return {
         layout.PAGE: atlas_map_html(atlas, near, still),
-        layout.LABEL: atlas_label_html(whole, layers).encode(),
-        layout.README: atlas_readme(whole, [layer.published for layer in layers]).encode(),
+        layout.LABEL: atlas_label_html(joint_statement, layers).encode(),
+        layout.README: atlas_readme(joint_statement, [layer.published for layer in layers]).encode(),
         layout.ATTRIBUTION: attribution_text(layers[0].statement).encode(),
     }

@@ -91,16 +91,16 @@ def layer_of(source: str | Path | bytes | BinaryIO, name: str | None) -> Bundle:
     Raise `BundleError` for an atlas without a name, and for a name where the bundle is not an
     atlas.
     """
-    found = open_any(source)
-    if isinstance(found, AtlasBundle):
+    bundle = open_any(source)
+    if isinstance(bundle, AtlasBundle):
         if name is None:
             raise BundleError(
-                f"This bundle is an atlas: name one of its columns with --layer, {' or '.join(found.names)}."
+                f"This bundle is an atlas: name one of its columns with --layer, {' or '.join(bundle.names)}."
             )
-        return found.layer(name)
+        return bundle.layer(name)
     if name is not None:
         raise BundleError("This bundle is a map of one column and has no layers: leave --layer out.")
-    return found
+    return bundle
 
 
 def atlas_from_contents(contents: Mapping[str, bytes], *, compared: bool = False) -> AtlasBundle:
@@ -112,22 +112,22 @@ def atlas_from_contents(contents: Mapping[str, bytes], *, compared: bool = False
             raise BundleError(f"This is not a complete atlas: it has no {name}.")
     layout.check_sums(contents)
     earlier = not todays_atlas(contents[layout.ATLAS_SCHEMA])
-    stated = strict_json(contents[layout.STATEMENT], layout.STATEMENT)
-    whole, statements = check_atlas_statement(stated, earlier=earlier)
+    content = strict_json(contents[layout.STATEMENT], layout.STATEMENT)
+    joint_statement, statements = check_atlas_statement(content, earlier=earlier)
     layout.check_atlas_names(contents, len(statements))
     domain = _domain(contents, statements[0])
     sums = atlas_sums_of(contents, statements, domain.size)
-    own = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
-    common = _Common(contents, domain, own, signature_of(contents))
+    own_layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
+    common = _Common(contents, domain, own_layers, signature_of(contents))
     layers = tuple(
         _layer(common, statement, number, sums[number - 1]) for number, statement in enumerate(statements, 1)
     )
-    atlas = AtlasBundle(whole, layers, signature=common.signature)
+    atlas = AtlasBundle(joint_statement, layers, signature=common.signature)
     if not compared:
         _check_layers(contents, atlas)
     for bundle in layers:
         check_told(bundle.statement, bundle.published, sums=True)
-    return replace(atlas, derived=stated_derived(whole, atlas.by_name))
+    return replace(atlas, derived=stated_derived(joint_statement, atlas.by_name))
 
 
 def _domain(contents: Mapping[str, bytes], statement: Mapping[str, Any]) -> Domain:
@@ -151,7 +151,7 @@ def _paths(contents: Mapping[str, bytes], statement: Mapping[str, Any], number: 
         contents[of_layer(layout.PATHS, number)],
         field=True,
         records=about.get("records", False),
-        shown=statement["products"].get("cut_by_map", False),
+        cut_by_map=statement["products"].get("cut_by_map", False),
     )
 
 
@@ -166,18 +166,18 @@ class _Common(NamedTuple):
 
 def _layer(common: _Common, statement: Mapping[str, Any], number: int, sums: StoredSums) -> Bundle:
     """One layer as a bundle of its column."""
-    contents, domain, own, signature = common
+    contents, domain, own_layers, signature = common
     stored = _paths(contents, statement, number)
     if stored.cells != tuple(domain.cells) or stored.values.paths.shape[0] != statement["paths"]["count"]:
         raise BundleError(f"The layers of this atlas disagree about cells or paths: layer {number} differs.")
-    stated = statement["subject"]["domain"]
-    if (stated.get("cells"), stated.get("resolution")) != (domain.size, domain.resolution):
+    domain_facts = statement["subject"]["domain"]
+    if (domain_facts.get("cells"), domain_facts.get("resolution")) != (domain.size, domain.resolution):
         raise BundleError(f"The layers of this atlas disagree about the hexagons: layer {number} differs.")
     if "relative" in statement["subject"]:
         raise BundleError("A layer of an atlas is relative to no public field.")
     picture = contents[of_layer(layout.MAP, number)]
     check_picture(picture)
-    return Bundle(statement, domain, stored.values, picture, own, signature, sums, None, True)
+    return Bundle(statement, domain, stored.values, picture, own_layers, signature, sums, None, True)
 
 
 def _check_layers(contents: Mapping[str, bytes], atlas: AtlasBundle) -> None:
@@ -187,8 +187,8 @@ def _check_layers(contents: Mapping[str, bytes], atlas: AtlasBundle) -> None:
         cells, regions = (of_layer(name, number) for name in (layout.CELLS, layout.REGIONS))
         check_cells(strict_json(contents[cells], cells), bundle)
         check_regions(strict_json(contents[regions], regions), bundle)
-        made = cell_columns(bundle.domain, bundle.published, bundle.field, bundle.response)
-        check_columns(table, made, layout.GEOPACKAGE)
+        columns = cell_columns(bundle.domain, bundle.published, bundle.field, bundle.response)
+        check_columns(table, columns, layout.GEOPACKAGE)
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
     features_of(boundary, layout.BOUNDARY)
     if boundary.get("release") != atlas_facts(atlas.statement):
@@ -216,13 +216,13 @@ def atlas_doubts(atlas: AtlasBundle, shared: PublicFacts | None = None) -> tuple
     assert isinstance(design, AtlasDesign)
     facts = sums_facts(atlas.layers[0], shared)
     try:
-        made = read_atlas_again(design, facts, [stored_sums(layer).kept for layer in atlas.layers])
+        fields_again = read_atlas_again(design, facts, [stored_sums(layer).kept for layer in atlas.layers])
     except (CoreError, ArithmeticError) as error:
         return (f"{layout.RELEASED_SUMS} cannot be read again: {str(error).rstrip('.')}.",)
-    found = []
-    for name, layer, again in zip(atlas.names, atlas.layers, made, strict=True):
+    doubts = []
+    for name, layer, again in zip(atlas.names, atlas.layers, fields_again, strict=True):
         try:
             check_follows(layer, again.shifted(stored_sums(layer).public_mean))
         except BundleError as error:
-            found.append(f"{name}: {error}")
-    return tuple(found)
+            doubts.append(f"{name}: {error}")
+    return tuple(doubts)

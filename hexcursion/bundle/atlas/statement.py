@@ -72,8 +72,10 @@ def fold(
     Raise `BundleError` where layers of one release would state different facts.
     """
     first = statements[0]
-    shared = [line for line in first["receipt"] if all(line in each["receipt"] for each in statements)]
-    whole: dict[str, Any] = {
+    shared = [
+        line for line in first["receipt"] if all(line in statement["receipt"] for statement in statements)
+    ]
+    joint_statement: dict[str, Any] = {
         "schema": SCHEMA_ID,
         "release": {**first["release"], "title": clean(title, 200, "The title")},
         **{key: first[key] for key in first if key not in (*OWN, "schema", "release", "design", "receipt")},
@@ -84,37 +86,41 @@ def fold(
         "layers": [
             {
                 "name": clean(name, 100, "The name of a column"),
-                "title": each["release"]["title"],
-                "cutoff": each["design"]["cutoff"],
-                **{key: each[key] for key in OWN if key in each},
-                **({OF_SUMS: each["sums"][OF_SUMS]} if OF_SUMS in each["sums"] else {}),
+                "title": statement["release"]["title"],
+                "cutoff": statement["design"]["cutoff"],
+                **{key: statement[key] for key in OWN if key in statement},
+                **({OF_SUMS: statement["sums"][OF_SUMS]} if OF_SUMS in statement["sums"] else {}),
                 "receipt": [
-                    {"at": at, **line} for at, line in enumerate(each["receipt"]) if line not in shared
+                    {"at": at, **line} for at, line in enumerate(statement["receipt"]) if line not in shared
                 ],
             }
-            for name, each in zip(names, statements, strict=True)
+            for name, statement in zip(names, statements, strict=True)
         ],
-        **({"derived": [dict(each) for each in derived]} if derived else {}),
+        **({"derived": [dict(statement) for statement in derived]} if derived else {}),
     }
-    for number, each in enumerate(statements):
-        if unfold(whole, number) != each:
+    for number, statement in enumerate(statements):
+        if unfold(joint_statement, number) != statement:
             raise BundleError("The layers of this atlas state different facts: they are not one release.")
-    return whole
+    return joint_statement
 
 
-def unfold(whole: Statement, number: int) -> dict[str, Any]:
+def unfold(joint_statement: Statement, number: int) -> dict[str, Any]:
     """The statement of one layer, as if its column had been released alone at the price of all."""
-    layer = whole["layers"][number]
-    receipt = list(whole["receipt"])
+    layer = joint_statement["layers"][number]
+    receipt = list(joint_statement["receipt"])
     for line in layer["receipt"]:
         receipt.insert(line["at"], {key: value for key, value in line.items() if key != "at"})
     return {
-        **{key: each for key, each in whole.items() if key not in ("atlas", "layers", "derived")},
+        **{
+            key: member
+            for key, member in joint_statement.items()
+            if key not in ("atlas", "layers", "derived")
+        },
         **{key: layer[key] for key in OWN if key in layer},
         "schema": "hexcursion-statement-2",
-        "release": {**whole["release"], "title": layer["title"]},
-        "design": {**whole["design"], "cutoff": layer["cutoff"]},
-        "sums": {**whole["sums"], **({OF_SUMS: layer[OF_SUMS]} if OF_SUMS in layer else {})},
+        "release": {**joint_statement["release"], "title": layer["title"]},
+        "design": {**joint_statement["design"], "cutoff": layer["cutoff"]},
+        "sums": {**joint_statement["sums"], **({OF_SUMS: layer[OF_SUMS]} if OF_SUMS in layer else {})},
         "receipt": receipt,
     }
 
@@ -128,12 +134,12 @@ def read_together(statement: Statement) -> bool:
 def _atlas_block(statements: Sequence[Statement]) -> dict[str, Any]:
     first, count = statements[0], len(statements)
     if any(map(read_together, statements)):
-        said = TOGETHER if all(map(read_together, statements)) else BESIDE_ANSWERS
+        sentence = TOGETHER if all(map(read_together, statements)) else BESIDE_ANSWERS
     elif first["design"].get("drift"):
-        said = FROM_MAPS
+        sentence = FROM_MAPS
     else:
-        said = APART if first["design"]["reading"] == "apart" else LEFT_APART
-    return {"columns": count, "in_words": headline(first["guarantee"], count), "read": said}
+        sentence = APART if first["design"]["reading"] == "apart" else LEFT_APART
+    return {"columns": count, "in_words": headline(first["guarantee"], count), "read": sentence}
 
 
 def headline(guarantee: Statement, columns: int) -> str:
@@ -145,13 +151,13 @@ def headline(guarantee: Statement, columns: int) -> str:
     )
 
 
-def layer_names(whole: Statement) -> tuple[str, ...]:
+def layer_names(joint_statement: Statement) -> tuple[str, ...]:
     """The columns, in order."""
-    return tuple(layer["name"] for layer in whole["layers"])
+    return tuple(layer["name"] for layer in joint_statement["layers"])
 
 
 def check_atlas_statement(
-    whole: Any, *, earlier: bool = False
+    joint_statement: Any, *, earlier: bool = False
 ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
     """Return a valid statement and that of each layer; raise `BundleError` with the first fault.
 
@@ -159,33 +165,40 @@ def check_atlas_statement(
     by itself, and the headline follows from the guarantee. `earlier`: whether its schema is that of an
     earlier version, whose words are said in today's.
     """
-    refuse_misfit(whole, _validator())
-    names, design = layer_names(whole), design_from(whole["design"])
+    refuse_misfit(joint_statement, _validator())
+    names, design = layer_names(joint_statement), design_from(joint_statement["design"])
     assert isinstance(design, AtlasDesign)
     if design.columns != len(names):
         raise BundleError(
             f"The privacy statement lists {len(names)} layers, and its design has "
-            f"{whole['design']['columns']} columns: one was left out or added."
+            f"{joint_statement['design']['columns']} columns: one was left out or added."
         )
     if len(set(names)) < len(names):
         raise BundleError("The privacy statement names a layer twice.")
-    if whole["design"]["cutoff"] != ANY_CUTOFF or whole["atlas"]["columns"] != len(names):
+    if joint_statement["design"]["cutoff"] != ANY_CUTOFF or joint_statement["atlas"]["columns"] != len(names):
         raise BundleError("The privacy statement contradicts itself about its layers.")
-    if whole["atlas"]["in_words"] != headline(whole["guarantee"], len(names)):
+    if joint_statement["atlas"]["in_words"] != headline(joint_statement["guarantee"], len(names)):
         raise BundleError("The privacy statement's words about all maps together do not follow from it.")
-    if OF_SUMS in whole["sums"]:
+    if OF_SUMS in joint_statement["sums"]:
         raise BundleError("The privacy statement contradicts itself about what its layers start from.")
-    for number, layer in enumerate(whole["layers"]):
+    for number, layer in enumerate(joint_statement["layers"]):
         if ("answers" in layer["subject"]) != (number in design.answers):
             raise BundleError(f"Statement and design disagree about answers: {layer['name'][:60]!r}.")
-    layers = tuple(check_statement(unfold(whole, number), earlier=earlier) for number in range(len(names)))
+    layers = tuple(
+        check_statement(unfold(joint_statement, number), earlier=earlier) for number in range(len(names))
+    )
     if len({read_together(layers[number]) for number in design.ball.amounts}) > 1:
         raise BundleError("Some layers of this atlas were read together, and others were not.")
-    said = {**({"read": APART} if earlier else {}), **whole["atlas"]}  # which earlier ones did not say
-    if said != _atlas_block(layers):
+    atlas_block = {
+        **({"read": APART} if earlier else {}),
+        **joint_statement["atlas"],
+    }  # which earlier ones did not say
+    if atlas_block != _atlas_block(layers):
         raise BundleError("The privacy statement contradicts itself about how its maps were read.")
     # Lines of a receipt are marked anew by the check: the statement is made of the checked lines.
-    return fold(layers, names, whole["release"]["title"], whole.get("derived", ())), layers
+    return fold(
+        layers, names, joint_statement["release"]["title"], joint_statement.get("derived", ())
+    ), layers
 
 
 def atlas_statement(
@@ -211,9 +224,9 @@ def atlas_schema_bytes() -> bytes:
 
 def _schema() -> dict[str, Any]:
     """The schema of one column's statement, with what each layer has in a list."""
-    made = whole_schema((ATLAS,))
-    one = made["properties"]
-    kept = {key: each for key, each in one.items() if key not in LEFT_OUT}
+    schema = whole_schema((ATLAS,))
+    of_column = schema["properties"]
+    shared = {key: member for key, member in of_column.items() if key not in LEFT_OUT}
     atlas = {
         "description": "What all maps of this release promise together.",
         "type": "object",
@@ -229,26 +242,26 @@ def _schema() -> dict[str, Any]:
         },
     }
     properties = {
-        **kept,
+        **shared,
         "schema": {"const": SCHEMA_ID},
         "atlas": atlas,
-        "layers": {"type": "array", "minItems": 2, "maxItems": 20, "items": _layer_schema(one)},
+        "layers": {"type": "array", "minItems": 2, "maxItems": 20, "items": _layer_schema(of_column)},
         "derived": {"type": "array", "minItems": 1, "maxItems": 20, "items": _derived_schema()},
     }
-    required = [key for key in made["required"] if key not in OWN]
+    required = [key for key in schema["required"] if key not in OWN]
     return {
-        **made,
+        **schema,
         "title": "Privacy statement of an atlas",
-        "$id": made["$id"].replace("statement-2", "atlas-1"),
+        "$id": schema["$id"].replace("statement-2", "atlas-1"),
         "description": "Facts that all layers share, and a list of what each layer has for itself.",
         "required": [*required, "sums", "atlas", "layers"],
         "properties": properties,
     }
 
 
-def _layer_schema(one: Mapping[str, Any]) -> dict[str, Any]:
+def _layer_schema(of_column: Mapping[str, Any]) -> dict[str, Any]:
     """What each layer has for itself, by the properties of one column's statement."""
-    line = one["receipt"]["items"]
+    line = of_column["receipt"]["items"]
     at = {"description": "Its place in the whole receipt of this layer.", "type": "integer", "minimum": 0}
     own_line = {
         **line,
@@ -263,9 +276,9 @@ def _layer_schema(one: Mapping[str, Any]) -> dict[str, Any]:
             "name": {"description": "The column.", "type": "string", "minLength": 1, "maxLength": 100},
             "title": {"type": "string", "maxLength": 200},
             "cutoff": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            **{key: one[key] for key in OWN},
-            OF_SUMS: one["sums"]["properties"][OF_SUMS],
-            "receipt": {**one["receipt"], "items": own_line},
+            **{key: of_column[key] for key in OWN},
+            OF_SUMS: of_column["sums"]["properties"][OF_SUMS],
+            "receipt": {**of_column["receipt"], "items": own_line},
         },
     }
 

@@ -34,19 +34,19 @@ def _named(design: AtlasDesign, kinds: Sequence[str]) -> dict[str, str]:
 
 
 def atlas_sums_bytes(
-    design: AtlasDesign, kept: Sequence[KeptSums], public_means: Sequence[Floats | None]
+    design: AtlasDesign, layer_sums: Sequence[KeptSums], public_means: Sequence[Floats | None]
 ) -> bytes:
     """Parquet with the sums of all layers, whole numbers, and the public numbers of their reading; short
     columns end in nulls. `public_means`: (N,) for each layer, response units, where one was taken off."""
-    made: dict[str, NDArray[Any]] = {}
-    for number, (each, mean) in enumerate(zip(kept, public_means, strict=True), 1):
-        for kind, values in columns_of(each, mean).items():
-            made.setdefault(_name(design, kind, number), values)
-    names = _named(design, list(columns_of(kept[0], public_means[0])))
-    rows = max(values.size for values in made.values())
+    numbers: dict[str, NDArray[Any]] = {}
+    for number, (released_sums, mean) in enumerate(zip(layer_sums, public_means, strict=True), 1):
+        for kind, values in columns_of(released_sums, mean).items():
+            numbers.setdefault(_name(design, kind, number), values)
+    names = _named(design, list(columns_of(layer_sums[0], public_means[0])))
+    rows = max(values.size for values in numbers.values())
     columns = {
         name: pa.array(
-            [*made[name].tolist(), *[None] * (rows - made[name].size)],
+            [*numbers[name].tolist(), *[None] * (rows - numbers[name].size)],
             type=pa.int64() if kind in WHOLE else pa.float64(),
         )
         for name, kind in names.items()
@@ -63,7 +63,7 @@ def atlas_sums_of(
     design = design_from(first["design"])
     if not isinstance(design, AtlasDesign) or "second_look" in first["sums"]:
         raise BundleError(f"{NAME} belongs to no atlas.")
-    kinds = _named(design, [kind for each in statements for kind in stated_kinds(each)])
+    kinds = _named(design, [kind for statement in statements for kind in stated_kinds(statement)])
     names = list(kinds)
     with readable(NAME, "Parquet"):
         file = checked_parquet(contents[NAME], NAME, len(names))
@@ -71,12 +71,12 @@ def atlas_sums_of(
             raise BundleError(f"{NAME} does not hold the sums of the {design.columns} layers of this atlas.")
         table = table_of(file, NAME, names)
         types = [str(column.type) for column in table.columns]
-        found = {name: leading(table.column(name), NAME) for name in names}
+        numbers = {name: leading(table.column(name), NAME) for name in names}
     if types != ["int64" if kind in WHOLE else "double" for kind in kinds.values()]:
         raise BundleError(f"{NAME} must hold whole numbers.")
     return tuple(
         kept_of(
-            {kind: found[_name(design, kind, number)] for kind in stated_kinds(statement)},
+            {kind: numbers[_name(design, kind, number)] for kind in stated_kinds(statement)},
             statement,
             cells,
             design.ball,

@@ -34,9 +34,12 @@ from hexcursion.record import AtlasRelease, Release
 
 def _sums_of(release: AtlasRelease) -> tuple[AtlasDesign, list[KeptSums]]:
     """The design of an atlas and the sums of each layer."""
-    if sum(one.paths.size for one in release.layers) > MAX_VALUES:
+    if sum(layer.paths.size for layer in release.layers) > MAX_VALUES:
         raise BundleError("All layers together have too many path values: use a coarser resolution.")
-    design, sums = release.layers[0].design, [one.sums for one in release.layers if one.sums is not None]
+    design, sums = (
+        release.layers[0].design,
+        [layer.sums for layer in release.layers if layer.sums is not None],
+    )
     if not isinstance(design, AtlasDesign) or len(sums) < len(release.layers):
         raise BundleError("An atlas is released with the sums of all its layers.")
     return design, sums
@@ -50,38 +53,42 @@ def atlas_contents(
     `public` and `rehearsed` as for `bundle_contents`. Raise `BundleError` for too many values, and for
     whatever a reader would refuse.
     """
-    first, (design, kept) = release.layers[0], _sums_of(release)
-    own = layers_bytes(first.layers) if first.layers else b""
-    layers = read_layers(own) if own else ()
-    statements = [check_statement(build_statement(one)) for one in release.layers]
+    first, (design, layer_sums) = release.layers[0], _sums_of(release)
+    own_layers = layers_bytes(first.layers) if first.layers else b""
+    layers = read_layers(own_layers) if own_layers else ()
+    statements = [check_statement(build_statement(layer)) for layer in release.layers]
     try:
-        given = domain_from_cells(first.cells, first.region)
-        boundary = boundary_geojson(given, _boundary_facts(statements, len(kept)), rehearsed=rehearsed)
+        exact_domain = domain_from_cells(first.cells, first.region)
+        boundary = boundary_geojson(
+            exact_domain, _boundary_facts(statements, len(layer_sums)), rehearsed=rehearsed
+        )
         domain = domain_from_cells(first.cells, region_of(boundary))  # rounded, as every reader has it
-        made = [
-            _layer(one, statement, domain, layers)
-            for one, statement in zip(release.layers, statements, strict=True)
+        pictured = [
+            _layer(layer, statement, domain, layers)
+            for layer, statement in zip(release.layers, statements, strict=True)
         ]
         contents = {layout.BOUNDARY: boundary}
-        exported = [_exported(bundle) for bundle, _ in made]
-        for number, ((bundle, picture), one) in enumerate(zip(made, exported, strict=True), 1):
-            contents |= _files(bundle, picture, number, one, rehearsed=rehearsed)
+        exported = [_exported(bundle) for bundle, _ in pictured]
+        for number, ((bundle, picture), layer) in enumerate(zip(pictured, exported, strict=True), 1):
+            contents |= _files(bundle, picture, number, layer, rehearsed=rehearsed)
         tables = dict(zip(layer_tables(release.names), exported, strict=True))
         contents[layout.GEOPACKAGE] = write_layers(tables)
     except GeoError as error:
         raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error
-    bundles = [bundle for bundle, _ in made]
-    stated = [bundle.statement for bundle in bundles]
+    bundles = [bundle for bundle, _ in pictured]
+    layer_statements = [bundle.statement for bundle in bundles]
     by_name = dict(zip(release.names, bundles, strict=True))
-    derived = [derived_block(by_name, one) for one in release.derived]
-    whole = atlas_statement(release, stated, derived)
-    if own:
-        contents[layout.LAYERS] = own
+    derived = [derived_block(by_name, layer) for layer in release.derived]
+    joint_statement = atlas_statement(release, layer_statements, derived)
+    if own_layers:
+        contents[layout.LAYERS] = own_layers
     contents |= {
-        layout.RELEASED_SUMS: atlas_sums_bytes(design, kept, [one.prior_mean for one in release.layers]),
-        layout.STATEMENT: statement_text(whole).encode(),
+        layout.RELEASED_SUMS: atlas_sums_bytes(
+            design, layer_sums, [layer.prior_mean for layer in release.layers]
+        ),
+        layout.STATEMENT: statement_text(joint_statement).encode(),
         layout.ATLAS_SCHEMA: atlas_schema_bytes(),
-        **atlas_papers(AtlasBundle(whole, tuple(bundles), release.derived), made[0][1]),
+        **atlas_papers(AtlasBundle(joint_statement, tuple(bundles), release.derived), pictured[0][1]),
     }
     layout.seal(contents)
     atlas_from_contents(contents)
@@ -100,12 +107,12 @@ def _layer(
     if release.mean is None or release.sd is None or release.draws is not None:
         raise BundleError("A layer of an atlas has a field, and paths that are draws of it.")
     values = rounded_values(release)
-    shown = None if release.shown_map is None else rounded_field(*release.shown_map)
+    shown_map = None if release.shown_map is None else rounded_field(*release.shown_map)
     products = published_products(statement, domain, values)
     change = change_of(release, statement["subject"])
-    of_map = map_block(products, shown, release.map_draws)
-    told = told_block(products, statement, of_map, release.model_check, change)
-    statement = {**statement, "told": told}
+    of_map = map_block(products, shown_map, release.map_draws)
+    verdict = told_block(products, statement, of_map, release.model_check, change)
+    statement = {**statement, "told": verdict}
     picture = picture_html(statement, domain, products, layers)
     png = map_png(statement, domain, products, layers)
     return Bundle(statement, domain, values, png, layers, told_whole=True), picture
@@ -122,11 +129,11 @@ def _files(
 ) -> Mapping[str, bytes]:
     """The files of one layer, by their numbered names."""
     products, domain = bundle.published, bundle.domain
-    made = {
+    files = {
         layout.CELLS: cells_geojson(domain, products, exported.facts, rehearsed=rehearsed),
         layout.REGIONS: regions_geojson(domain, exported.regions, exported.facts),
         layout.PATHS: paths_bytes(domain.cells, bundle.values),
         layout.LABEL: label_html(bundle.statement, products, picture).encode(),
         layout.MAP: bundle.map_png,
     }
-    return {of_layer(name, number): content for name, content in made.items()}
+    return {of_layer(name, number): content for name, content in files.items()}

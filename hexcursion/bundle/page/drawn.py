@@ -101,15 +101,15 @@ def told_of(released: Released, products: Products) -> dict[str, Any]:
 def _density(released: Released) -> dict[str, Any]:
     """What the script shows of the density of records, under the names that it has for the value;
     empty without a density. It begins at the largest number that the average reaches."""
-    density, asked = released.density, densities(released)
-    if density is None or not asked:
+    density, levels = released.density, densities(released)
+    if density is None or not levels:
         return {}
     average = density.mean.sum() / density.domain.areas.sum()
-    rows = [cents_of(dataclasses.replace(density, above=above).probability) for above in asked]
+    rows = [cents_of(dataclasses.replace(density, above=above).probability) for above in levels]
     return {
         "density": {
-            "stops": [_asked_words(density, above) for above in asked],
-            "start": max(0, int(np.searchsorted(asked, average, side="right")) - 1),
+            "stops": [_asked_words(density, above) for above in levels],
+            "start": max(0, int(np.searchsorted(levels, average, side="right")) - 1),
             "startSaid": "",
             "share": "probability",
             "graded": True,
@@ -128,14 +128,14 @@ def _asked_words(density: Density, above: float) -> str:
 def densities(released: Released) -> list[float]:
     """Increasing numbers of records per square kilometre, 1, 2 or 5 times a power of ten: from one that any
     record exceeds to the largest that is expected. The largest of them where a page has little room."""
-    density, most = released.density, min(DENSITIES, _room(released) // 4)
-    if density is None or most < 1:
+    density, most_levels = released.density, min(DENSITIES, _room(released) // 4)
+    if density is None or most_levels < 1:
         return []
     every = [float(f"{digit}e{power}") for power in range(-9, 10) for digit in (1, 2, 5)]
     areas = density.domain.areas
     first = max(number for number in every if number <= 1.0 / areas.max())
     last = max(first, float((density.mean / areas).max()))
-    return [number for number in every if first <= number <= last][-most:]
+    return [number for number in every if first <= number <= last][-most_levels:]
 
 
 def colours_of(count: int) -> dict[str, dict[str, Any]]:
@@ -157,14 +157,14 @@ def thresholds(released: Released) -> tuple[list[float], int]:
     where there are very many hexagons."""
     published = float(released.statement["subject"]["threshold"])
     room = _room(released) - len(densities(released))
-    stated = released.statement["response"]
-    scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+    response = released.statement["response"]
+    scale = ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"])
     values = released.paths if released.field is None else released.field[0]
     low, high = np.clip(np.quantile(values, (0.02, 0.98)), -1.5, 1.5)
     many = max(1, min(released.most_stops, room)) - 1
     with np.errstate(over="ignore"):
-        given = scale.value(np.linspace(low, high, many)).tolist() if many else []
-    usable = {float(f"{value:.3g}") for value in given if math.isfinite(value)} - {published}
+        scale_values = scale.value(np.linspace(low, high, many)).tolist() if many else []
+    usable = {float(f"{value:.3g}") for value in scale_values if math.isfinite(value)} - {published}
     if scale.transform == "log":
         usable = {value for value in usable if value > 0}
     elif scale.transform == "probit":
@@ -184,12 +184,12 @@ def cube(released: Released, stops: Sequence[float], empty: Bools | None = None)
     neither none nor all is at least 1 and at most 99, and none is rounded into another class. `empty`: (N,)
     hexagons in which no record is expected."""
     products, subject = released.statement["products"], released.statement["subject"]
-    stated = released.statement["response"]
-    scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+    response = released.statement["response"]
+    scale = ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"])
     voted = released.field is None
     smoothed = smooth(released.domain.adjacency, released.paths, products["smoothing"]) if voted else None
     bit = np.where(np.zeros(released.domain.size, dtype=bool) if empty is None else empty, EMPTY, 0)
-    made = np.empty((len(stops), released.domain.size), dtype=np.uint8)
+    cents = np.empty((len(stops), released.domain.size), dtype=np.uint8)
     for row, stop in enumerate(stops):
         published = stop == float(subject["threshold"])
         level = subject["threshold_response"] if published else float(scale.forward(stop))
@@ -198,8 +198,8 @@ def cube(released: Released, stops: Sequence[float], empty: Bools | None = None)
         else:
             assert smoothed is not None
             share = vote_fraction(smoothed, level, subject["direction"])
-        made[row] = (cents_of(share) + bit).astype(np.uint8)
-    return made
+        cents[row] = (cents_of(share) + bit).astype(np.uint8)
+    return cents
 
 
 def cents_of(share: Floats) -> NDArray[np.int64]:
@@ -207,8 +207,10 @@ def cents_of(share: Floats) -> NDArray[np.int64]:
     between = (share > 0) & (share < 1)
     cent = np.where(between, np.clip(np.rint(100 * share), 1, 99), 100 * share)
     for limit in SHARE_LIMITS:
-        whole = round(100 * limit)
-        cent = np.where(share > limit + ROUNDING, np.maximum(cent, whole + 1), np.minimum(cent, whole))
+        limit_cent = round(100 * limit)
+        cent = np.where(
+            share > limit + ROUNDING, np.maximum(cent, limit_cent + 1), np.minimum(cent, limit_cent)
+        )
     way, (low, high) = likely(share), (round(100 * UNLIKELY), round(100 * LIKELY))
     open_ = np.clip(cent, low + 1, high - 1)
     return np.where(way > 0, np.maximum(cent, high), np.where(way < 0, np.minimum(cent, low), open_)).astype(
@@ -257,8 +259,11 @@ def shape_of(domain: Domain, near: Surroundings) -> dict[str, Any]:
         ],
         "around": [_whole(placed(project(line, domain.crs))) for line in _lines_near(domain, near)],
         "names": [
-            [one.name, *_whole(placed(project([(one.longitude, one.latitude)], domain.crs)))]
-            for one in _names(near)
+            [
+                named_place.name,
+                *_whole(placed(project([(named_place.longitude, named_place.latitude)], domain.crs))),
+            ]
+            for named_place in _names(near)
         ],
         "ownNames": len(near.own_names[:OWN_NAMES]),
     }
@@ -281,11 +286,11 @@ def own_lines(near: Surroundings) -> list[list[Floats]]:
     """The (k, 2) outlines and lines of each own layer, degrees, simplified. All of them together have at most
     `OWN_LINE_CORNERS` corners, unless a tolerance of a degree leaves more."""
     exact = 1e-5
-    made = [[*layer.lines] for layer in near.own]
-    while sum(len(line) for lines in made for line in lines) > OWN_LINE_CORNERS and exact < 1.0:
-        made = [[_simpler(line, exact) for line in layer.lines] for layer in near.own]
+    layer_lines = [[*layer.lines] for layer in near.own]
+    while sum(len(line) for lines in layer_lines for line in lines) > OWN_LINE_CORNERS and exact < 1.0:
+        layer_lines = [[_simpler(line, exact) for line in layer.lines] for layer in near.own]
         exact *= 1.6
-    return made
+    return layer_lines
 
 
 def _simpler(line: Floats, exact: float) -> Floats:
@@ -302,8 +307,8 @@ def _six(ring: Floats) -> Floats:
 
 
 def _turns(ring: Floats) -> Floats:
-    before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
-    return before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
+    incoming, outgoing = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
+    return incoming[:, 0] * outgoing[:, 1] - incoming[:, 1] * outgoing[:, 0]
 
 
 def _whole(points: Floats) -> list[int]:

@@ -73,13 +73,21 @@ def answer(products: Products, lies: str = "") -> str:
 def place(domain: Domain, places: Sequence[Place] = ()) -> str:
     """Where the map is and how fine its hexagons are, in one sentence; by its largest places, given in
     order."""
-    (lon, lat), each = domain.middle, hexagon_area(domain)
-    inside = domain.locate([one.longitude for one in places], [one.latitude for one in places]) >= 0
-    names = [one.name for one, there in zip(places, inside, strict=True) if there][:NAMED_PLACES]
+    (lon, lat), cell_area = domain.middle, hexagon_area(domain)
+    inside = (
+        domain.locate(
+            [named_place.longitude for named_place in places],
+            [named_place.latitude for named_place in places],
+        )
+        >= 0
+    )
+    names = [named_place.name for named_place, within in zip(places, inside, strict=True) if within][
+        :NAMED_PLACES
+    ]
     where = f"{', '.join(names)}: " if names else ""
     many = words.plural(domain.size, "hexagon")
     return (
-        f"{where}{many} of about {area(each)} each, {area(each * domain.size)} in all, around "
+        f"{where}{many} of about {area(cell_area)} each, {area(cell_area * domain.size)} in all, around "
         f"{coordinates(lon, lat)}."
     )
 
@@ -127,22 +135,26 @@ def in_brief(statement: Mapping[str, Any], products: Products) -> str:
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     """Estimated by the release where it can, for the true values first; the rehearsal's figure
     follows."""
-    expected, told, shown = statement["expected"], statement.get("told"), shown_words(products, statement)
-    if shown:
-        lead = shown.partition(". ")[0].rstrip(".")
-        text = " ".join([shown, *figures_beside(statement, shown)])
+    expected, verdict, promise = (
+        statement["expected"],
+        statement.get("told"),
+        shown_words(products, statement),
+    )
+    if promise:
+        lead = promise.partition(". ")[0].rstrip(".")
+        text = " ".join([promise, *figures_beside(statement, promise)])
     else:
         lead, text = _expected(expected)
         if products.graded and not (products.classes == 0).any():  # of no region a share is right
             lead = f"No hexagon is likely {words.side_words(products.direction)}"
-            said = agreement_told(told), beforehand_words(expected)
-            text = " ".join(filter(None, ["No region is shown.", *said]))
+            sentences = agreement_told(verdict), beforehand_words(expected)
+            text = " ".join(filter(None, ["No region is shown.", *sentences]))
     if products.graded:
         unsure, judged = int((products.classes == 1).sum()), int(products.judged.sum())
         text += f" For {part_of(unsure, judged)} of the hexagons it cannot tell."
     text = f"{text} {change_told(statement)}".rstrip()
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
-    warned = " ".join([*doubts_of(statement, shown), *poor])
+    warned = " ".join([*doubts_of(statement, promise), *poor])
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
 
 
@@ -166,24 +178,24 @@ def _expected(expected: Mapping[str, Any] | None) -> tuple[str, str]:
 
 def _protected(statement: Mapping[str, Any]) -> Fact:
     guarantee = statement["guarantee"]
-    one, surest = promises.protected_word(guarantee), belief_of(statement)
+    noun, surest = promises.protected_word(guarantee), belief_of(statement)
     what = guarantee["protected"]
     if surest is None:
-        return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
-    lead = words.guess_words(surest, one)
+        return Fact("Who is protected", f"Not every {noun}", f"{what} {guarantee['in_words']}", True)
+    lead = words.guess_words(surest, noun)
     text = f"{what} {lead}, whatever is made of all that is published here."
     useless = guarantee["epsilon"] > promises.USELESS_EPSILON
     return Fact("Who is protected", lead, f"{text} {promises.PROTECTS_NOBODY}" if useless else text, useless)
 
 
 def _what_not(statement: Mapping[str, Any]) -> Fact:
-    release, one = statement["release"], promises.protected_word(statement["guarantee"])
+    release, noun = statement["release"], promises.protected_word(statement["guarantee"])
     noise = (
         f"Noise was added on purpose: single hexagons can be wrong, and edges are approximate. It says "
-        f"nothing certain about any single {one}."
+        f"nothing certain about any single {noun}."
     )
     again = "equal_rows" in statement["guarantee"]
-    more = " ".join(promises.limits(statement)[: 2 if again else 1])
+    limits = " ".join(promises.limits(statement)[: 2 if again else 1])
     warnings = []
     if release["generated"]:
         warnings.append("The data are generated: no real place or person is described.")
@@ -191,8 +203,8 @@ def _what_not(statement: Mapping[str, Any]) -> Fact:
         warnings.append("This is a simulation with a fixed seed: it protects nobody.")
     if not statement["tuning"]["accounted"]:
         warnings.append("Its tuning is not accounted for: the true loss of privacy is larger than stated.")
-    lead = "Not real data" if release["generated"] else f"Not a map of single {words.plural(2, one)[2:]}"
-    return Fact("What it is not", lead, " ".join([*warnings, noise, more]), bool(warnings))
+    lead = "Not real data" if release["generated"] else f"Not a map of single {words.plural(2, noun)[2:]}"
+    return Fact("What it is not", lead, " ".join([*warnings, noise, limits]), bool(warnings))
 
 
 MOST = 8
@@ -213,19 +225,19 @@ class LargeRegion:
 
 
 def largest_regions(
-    domain: Domain, members: NDArray[np.bool_], most: int = MOST, places: Sequence[Place] = ()
+    domain: Domain, members: NDArray[np.bool_], limit: int = MOST, places: Sequence[Place] = ()
 ) -> tuple[LargeRegion, ...]:
     """The largest regions of hexagons that touch each other, largest first. `members`: (N,) the
-    set; `most`: how many at most; `places`: named places: each region is described by the one nearest to
+    set; `limit`: how many at most; `places`: named places: each region is described by the one nearest to
     its middle."""
     inside = np.flatnonzero(members)
     if inside.size == 0:
         return ()
     count, label = connected_components(domain.adjacency[inside][:, inside], directed=False)
     sizes = np.bincount(label, minlength=count)
-    order = np.argsort(-sizes, kind="stable")[:most]
+    order = np.argsort(-sizes, kind="stable")[:limit]
     near = _Nearby(domain, places)
-    return tuple(_region(domain, inside[label == one], near) for one in order.tolist())
+    return tuple(_region(domain, inside[label == region], near) for region in order.tolist())
 
 
 def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
@@ -234,8 +246,10 @@ def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = 
     regions = largest_regions(domain, members, NAMED_REGIONS, places)
     if not regions or members.all():
         return ""
-    named = {one.near: one.size for one in reversed(regions) if one.near}  # the largest of a name
-    around = [f"{name} ({named[name]})" for name in dict.fromkeys(one.near for one in regions if one.near)]
+    sizes = {region.near: region.size for region in reversed(regions) if region.near}  # the largest of a name
+    around = [
+        f"{name} ({sizes[name]})" for name in dict.fromkeys(region.near for region in regions if region.near)
+    ]
     if around:
         lie = "region lies" if len(regions) == 1 else "regions lie"
         return f"The largest {lie} around {listed(around)}."

@@ -46,16 +46,16 @@ def map_html(
     which the page shows until the script draws; `signed`: who signed the bundle, by a list of
     signers."""
     statement, domain = released.statement, released.domain
-    question, added = heading_of(statement), added_title(statement)
+    question, subtitle = heading_of(statement), added_title(statement)
     facts, places = three_facts(statement, products), released.around.places
     areas = _areas(released, products)
     lies = (areas.lead if areas else "") or where(domain, products.classes == 0, places)
-    said = answer(products, lies)
+    answer_text = answer(products, lies)
     still = picture or picture_html(statement, domain, products, released.around.own)
     body = f"""<header>
 <h1>{escape(question)}</h1>
-{f'<p class="question">{escape(added)}</p>' if added else ""}
-<p class="answer">{escape(said)}</p>
+{f'<p class="question">{escape(subtitle)}</p>' if subtitle else ""}
+<p class="answer">{escape(answer_text)}</p>
 <p class="brief">{escape(in_brief(statement, products))}</p>
 {flags_of(statement)}{signed_html(signed)}
 </header>
@@ -81,8 +81,8 @@ def map_html(
 <script type="application/json" id="data">{json_text(drawing(released, products))}</script>
 <script>{script_text()}</script>"""
     leads = " ".join(f"{fact.about}: {fact.lead}." for fact in facts[:2])
-    card = card_of(question, f"{said} {leads}", address)
-    head = PageHead(f"{question} {added}".strip(), f"{question} {said}", card)
+    card = card_of(question, f"{answer_text} {leads}", address)
+    head = PageHead(f"{question} {subtitle}".strip(), f"{question} {answer_text}", card)
     return whole_page(head, body, style_text(), script_text())
 
 
@@ -173,22 +173,22 @@ img-src data:; style-src '{source_of(style)}'; script-src '{source_of(script)}'"
 def belief_svg(surest: float) -> str:
     """A bar from impossible to certain: a guess at even odds before, and the best one after this
     release."""
-    before, after, said = 150.0, 3.0 * 100.0 * min(1.0, surest), words.even_odds(surest)
+    even_width, guess_width, odds = 150.0, 3.0 * 100.0 * min(1.0, surest), words.even_odds(surest)
     return (
-        f'<svg viewBox="0 0 300 32" role="img" aria-label="50:50 before, at most {said} after">'
-        f'<rect class="before" x="0" y="0" width="{before:.1f}" height="14"/>'
-        f'<rect class="after" x="{before:.1f}" y="0" width="{after - before:.1f}" height="14"/>'
+        f'<svg viewBox="0 0 300 32" role="img" aria-label="50:50 before, at most {odds} after">'
+        f'<rect class="before" x="0" y="0" width="{even_width:.1f}" height="14"/>'
+        f'<rect class="after" x="{even_width:.1f}" y="0" width="{guess_width - even_width:.1f}" height="14"/>'
         '<rect class="track" x="0.5" y="0.5" width="299" height="13"/>'
-        f'<text x="{before:.0f}" y="27" text-anchor="end">before: 50:50</text>'
-        f'<text x="{min(after, 208.0):.0f}" y="27">at most {said}</text></svg>'
+        f'<text x="{even_width:.0f}" y="27" text-anchor="end">before: 50:50</text>'
+        f'<text x="{min(guess_width, 208.0):.0f}" y="27">at most {odds}</text></svg>'
     )
 
 
-def fact_html(fact: Fact, surest: float | None, *, told: bool = False) -> str:
+def fact_html(fact: Fact, surest: float | None, *, with_text: bool = False) -> str:
     """One fact in its box; its sentences too where it warns, or where they are given nowhere
     else."""
     picture = "" if surest is None else belief_svg(surest)
-    text = f'<p class="text">{escape(fact.text)}</p>' if fact.warning or told else ""
+    text = f'<p class="text">{escape(fact.text)}</p>' if fact.warning or with_text else ""
     return (
         f'<div class="fact{" warning" if fact.warning else ""}"><h2>{escape(fact.about)}</h2>'
         f'<p class="lead">{escape(fact.lead)}</p>{picture}{text}</div>\n'
@@ -196,16 +196,16 @@ def fact_html(fact: Fact, surest: float | None, *, told: bool = False) -> str:
 
 
 def flags_of(statement: Mapping[str, Any]) -> str:
-    said = []
+    flags = []
     if statement["release"]["simulation"]:
-        said.append("Simulation: not a private release")
+        flags.append("Simulation: not a private release")
     if statement["release"]["generated"]:
-        said.append("Generated data")
-    return "\n".join(f'<p class="flag">{escape(text)}</p>' for text in said)
+        flags.append("Generated data")
+    return "\n".join(f'<p class="flag">{escape(text)}</p>' for text in flags)
 
 
-def signed_html(said: str) -> str:
-    return f'\n<p class="place signed">{escape(said)}</p>' if said else ""
+def signed_html(sentence: str) -> str:
+    return f'\n<p class="place signed">{escape(sentence)}</p>' if sentence else ""
 
 
 def side_html(statement: Mapping[str, Any]) -> str:
@@ -304,15 +304,15 @@ def foot_html(statement: Mapping[str, Any], source: str) -> str:
         *([source] if source else []),
         f"The title, the name of the value and what follows here are {words.PUBLISHERS}:",
     ]
-    own = [*statement["attribution"], *publishers_notes(statement)] or ["No notes."]
-    said = "\n".join(f"<blockquote>{escape(line)}</blockquote>" for line in own)
-    return "\n".join(f"<p>{escape(line)}</p>" for line in lines) + f"\n{said}"
+    notes = [*statement["attribution"], *publishers_notes(statement)] or ["No notes."]
+    quotes = "\n".join(f"<blockquote>{escape(line)}</blockquote>" for line in notes)
+    return "\n".join(f"<p>{escape(line)}</p>" for line in lines) + f"\n{quotes}"
 
 
 def card_of(title: str, description: str, address: str) -> str:
     """Open Graph tags: what a message or a post shows of a link to this page."""
     picture = address.rpartition("/")[0] + f"/{PICTURE}" if address else PICTURE
-    named = {
+    properties = {
         "og:type": "website",
         "og:title": title,
         "og:description": description,
@@ -321,7 +321,7 @@ def card_of(title: str, description: str, address: str) -> str:
         "og:image:alt": f"Map: {title}",
         **({"og:url": address} if address else {}),
     }
-    tags = [f'<meta property="{name}" content="{escape(text)}">' for name, text in named.items()]
+    tags = [f'<meta property="{name}" content="{escape(text)}">' for name, text in properties.items()]
     return "\n".join([*tags, '<meta name="twitter:card" content="summary_large_image">'])
 
 

@@ -99,8 +99,8 @@ def _style() -> str:
 
 def _density(statement: Mapping[str, Any]) -> str:
     """A smaller type where much is to be said: the label stays one page."""
-    said = [text for _, text, _ in _lines(statement, None)]
-    length = sum(len(text) + 40 for text in said) + sum(map(len, _credits(statement)))
+    sentences = [text for _, text, _ in _lines(statement, None)]
+    length = sum(len(text) + 40 for text in sentences) + sum(map(len, _credits(statement)))
     return "" if length < ROOMY else " dense" if length < FULL else " dense tiny"
 
 
@@ -176,8 +176,8 @@ def _foot(statement: Mapping[str, Any]) -> str:
 def _credits(statement: Mapping[str, Any]) -> list[str]:
     """Attribution and notes; where they are too long for the page, the file that holds them in
     full."""
-    given = [*statement["attribution"], *publishers_notes(statement)]
+    credits = [*statement["attribution"], *publishers_notes(statement)]
     trip = [statement["trip"]["in_words"]] if "trip" in statement else []
-    if sum(map(len, given)) <= MAX_CREDITS:
-        return [*trip, *(f"{text} *" for text in given)]
+    if sum(map(len, credits)) <= MAX_CREDITS:
+        return [*trip, *(f"{text} *" for text in credits)]
     return [*trip, "Credits and licences of the data: ATTRIBUTION.txt. Notes: statement.json."]

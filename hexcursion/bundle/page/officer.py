@@ -81,29 +81,29 @@ def _spaced(paragraphs: list[str]) -> list[str]:
 
 def _plain(text: object) -> str:
     """A text from the bundle on one line, without characters that Markdown reads."""
-    kept = "".join(" " if letter in "\r\n\t" else letter for letter in str(text))
-    return "".join(f"\\{letter}" if letter in "\\`*_[]<>#|" else letter for letter in kept).strip()
+    line = "".join(" " if letter in "\r\n\t" else letter for letter in str(text))
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>#|" else letter for letter in line).strip()
 
 
 def _published(statement: Mapping[str, Any]) -> list[str]:
     subject, release = statement["subject"], statement["release"]
     limit = _plain(words.quantity(subject["threshold"], subject["unit"]))
     places = "" if statement["guarantee"]["protects"] != "values" else " The places of records are public."
-    said = [
+    sentences = [
         f"Release {_plain(release['id'])} of {_plain(release['created'])} is a map of "
         f"{subject['domain']['cells']:,} hexagons. Each says how likely "
         f"{_plain(subject['value'])} is {subject['direction']} {limit}. No record is in the "
         f"files.{places}"
     ]
     if release["simulation"]:
-        said.append("This release is a simulation. It protects nobody and is not a private release.")
-    return said
+        sentences.append("This release is a simulation. It protects nobody and is not a private release.")
+    return sentences
 
 
 def _promised(statement: Mapping[str, Any]) -> list[str]:
     guarantee = statement["guarantee"]
     epsilon, delta = guarantee["epsilon"], guarantee["delta"]
-    said = [
+    sentences = [
         f"Protected: {_plain(guarantee['protected'])} The guarantee is (epsilon, "
         f"delta)-differential privacy with epsilon {upper(epsilon)} and delta {upper(delta, 3)}.",
         f"In words: take two datasets that differ as follows. {_plain(guarantee['neighbours'])} "
@@ -112,28 +112,28 @@ def _promised(statement: Mapping[str, Any]) -> list[str]:
     ]
     surest = belief_of(statement)
     if surest is None:
-        said.append(
+        sentences.append(
             "Delta is at least one in the number of records. Such a delta allows whole records "
             "to be published by chance, so no bound on a guess is given."
         )
     else:
-        said.append(
+        sentences.append(
             "An attacker who knows all other records and who holds two claims about one "
             f"{promises.protected_word(guarantee)} for equally likely is right at most "
             f"{math.ceil(100 * surest)} times in 100 after seeing everything that is published. "
             "Without the release it is 50."
         )
-    return said
+    return sentences
 
 
 def _covered(statement: Mapping[str, Any]) -> list[str]:
-    stated = statement["response"]
-    if stated["transform"] == "probit":
+    response = statement["response"]
+    if response["transform"] == "probit":
         return ["Answers count as yes or no. The noise covers an exchange of one answer for the other."]
-    scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+    scale = ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"])
     unit = statement["subject"]["unit"]
-    chosen = (
-        f"These limits were chosen without the records ({_plain(stated['origin'])})."
+    limits_origin = (
+        f"These limits were chosen without the records ({_plain(response['origin'])})."
         if statement["tuning"]["accounted"]
         else "The office looked at the records when it chose the design. The promise does not cover "
         "that look."
@@ -141,12 +141,12 @@ def _covered(statement: Mapping[str, Any]) -> list[str]:
     if statement["prior_mean_used"]:
         return [
             "Each value counts as its difference from a public map, cut at a limit on either "
-            f"side. {chosen} The noise covers an exchange of the lowest difference for the "
+            f"side. {limits_origin} The noise covers an exchange of the lowest difference for the "
             "highest, so the promise holds for every value, however extreme."
         ]
     low, high = (words.quantity(float(value), unit, 4) for value in scale.value(np.array([-1.0, 1.0])))
     return [
-        f"Values below {_plain(low)} count as that, values above {_plain(high)} as that. {chosen} "
+        f"Values below {_plain(low)} count as that, values above {_plain(high)} as that. {limits_origin} "
         "The noise covers an exchange of the lowest value for the highest, so the promise holds "
         "for every value, however extreme."
     ]
@@ -172,28 +172,28 @@ def _bounded(statement: Mapping[str, Any]) -> str:
 
 def _linkability(statement: Mapping[str, Any]) -> list[str]:
     lines = {line["topic"]: line["text"] for line in statement["receipt"]}
-    said = [
+    sentences = [
         "Can records about one person be linked, within these files or with others? The files hold "
         "none, and the promise holds whatever other data an attacker has. Releases of the same "
         "records add up, each as its own statement says."
     ]
-    said += [
+    sentences += [
         f"The ledger of the office: {_plain(lines[topic])}"
         for topic in ("Ledger", "Budget")
         if topic in lines
     ]
-    said.append("Releases that other offices make of the same persons are not in this ledger.")
-    return said
+    sentences.append("Releases that other offices make of the same persons are not in this ledger.")
+    return sentences
 
 
 def _inference(statement: Mapping[str, Any]) -> list[str]:
     groups = [f"* {_plain(line['in_words'])}" for line in statement["guarantee"]["groups"]]
-    said = [
+    sentences = [
         f"Can a value of a person be deduced from that person's own record? {_bounded(statement)} "
         "What is true of an area as a whole can be learnt, and can be applied to a person who lives "
         "there, whether or not that person's record was used."
     ]
-    return [*said, "Someone with several records is protected less:", *groups] if groups else said
+    return [*sentences, "Someone with several records is protected less:", *groups] if groups else sentences
 
 
 def _open(statement: Mapping[str, Any]) -> list[str]:

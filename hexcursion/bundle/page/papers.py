@@ -109,8 +109,8 @@ def _curators_part(evaluation: Mapping[str, str]) -> str:
 def attribution_text(statement: Mapping[str, Any]) -> str:
     """Credits of the data, as their licences ask, and of the software."""
     source = statement["subject"].get("scope", {}).get("source", "").rstrip(".")
-    stated = f"Source of the data: {source}." if source else "No attribution was stated for the data."
-    lines = list(statement["attribution"]) or [stated]
+    source_line = f"Source of the data: {source}." if source else "No attribution was stated for the data."
+    lines = list(statement["attribution"]) or [source_line]
     software = statement["software"]
     lines.append(f"Made with {software['name']} {software['version']}. Hexagons: H3, Apache License 2.0.")
     return "\n\n".join(fill(line, 90) for line in lines) + "\n"
@@ -155,7 +155,7 @@ def picture_html(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> str:
     """Return the map with its legend as an `img` element that holds a whole PNG and loads nothing."""
-    made = draw_map(
+    picture = draw_map(
         domain,
         paint_classes(products, threshold_words(statement), ""),
         around=around(domain, layers, world=False),
@@ -163,7 +163,7 @@ def picture_html(
         dpi=PICTURE_DPI,
         colours=PICTURE_COLOURS,
     )
-    return picture_frame(products, b64encode(made).decode())
+    return picture_frame(products, b64encode(picture).decode())
 
 
 def picture_frame(products: Products, data: str = "") -> str:

@@ -89,15 +89,15 @@ def offers(bundle: Bundle, atlas: AtlasBundle | None = None) -> tuple[Offer, ...
     """Picture, page, web page, layers and tables: those that most readers ask for first. Of a layer
     of an `atlas`, web page and statement are those of all layers, and so is one more label."""
     statement, domain = dict(bundle.statement), bundle.domain
-    whole = statement if atlas is None else dict(atlas.statement)
-    stated, layers = facts(statement), bundle.layers
+    statement_of_all = statement if atlas is None else dict(atlas.statement)
+    key_facts, layers = facts(statement), bundle.layers
 
     def exported(name: str) -> bytes:
         columns = cell_columns(domain, bundle.published, bundle.field, bundle.response)
-        return EXPORTS[name].write(Exported(statement, stated, domain, bundle.published, columns, layers))
+        return EXPORTS[name].write(Exported(statement, key_facts, domain, bundle.published, columns, layers))
 
     def regions() -> bytes:
-        return regions_geojson(domain, drawn_regions(domain.cells, bundle.published), stated)
+        return regions_geojson(domain, drawn_regions(domain.cells, bundle.published), key_facts)
 
     return (
         Offer("Picture (PNG)", layout.MAP, lambda: map_png(statement, domain, bundle.published, layers)),
@@ -107,10 +107,12 @@ def offers(bundle: Bundle, atlas: AtlasBundle | None = None) -> tuple[Offer, ...
             layout.PAGE,
             lambda: page_of(bundle) if atlas is None else atlas_page(atlas),
         ),
-        Offer("Hexagons (GeoJSON)", layout.CELLS, lambda: cells_geojson(domain, bundle.published, stated)),
+        Offer("Hexagons (GeoJSON)", layout.CELLS, lambda: cells_geojson(domain, bundle.published, key_facts)),
         Offer("Regions (GeoJSON)", layout.REGIONS, regions),
         *(Offer(TITLES.get(name, name), name, partial(exported, name)) for name in EXPORTS),
-        Offer("Privacy statement (JSON)", layout.STATEMENT, lambda: statement_text(whole).encode()),
+        Offer(
+            "Privacy statement (JSON)", layout.STATEMENT, lambda: statement_text(statement_of_all).encode()
+        ),
         *(
             ()
             if atlas is None
@@ -134,8 +136,10 @@ def atlas_page(atlas: AtlasBundle) -> bytes:
 
 def slug(bundle: Bundle) -> str:
     """Value, population, period and release id, as part of a file's name."""
-    said = (words.named(bundle.statement["subject"]), str(bundle.statement["release"]["id"]))
-    parts = [re.sub(r"[^A-Za-z0-9]+", "-", text.replace(",", "")).strip("-").lower() for text in said]
+    question_and_id = (words.named(bundle.statement["subject"]), str(bundle.statement["release"]["id"]))
+    parts = [
+        re.sub(r"[^A-Za-z0-9]+", "-", text.replace(",", "")).strip("-").lower() for text in question_and_id
+    ]
     return "-".join(filter(None, (parts[0][:LONGEST].strip("-"), parts[1][:40]))) or "release"
 
 
@@ -203,9 +207,9 @@ def stored_bundles() -> tuple[StoredBundle, ...]:
         and not os.path.lexists(path.with_name(f"{path.name}.zip"))
         and path.absolute() not in hidden
     ]
-    found = [*archives, *unpacked]
-    found.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
-    bundles = [_stored(path) for path in found]
+    paths = [*archives, *unpacked]
+    paths.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
+    bundles = [_stored(path) for path in paths]
     titles = Counter(bundle.title for bundle in bundles)
     return tuple(
         replace(bundle, title=f"{bundle.title}, {bundle.name}") if titles[bundle.title] > 1 else bundle
@@ -236,10 +240,10 @@ def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
     Raise `WorkflowError`, one sentence, for an unreadable bundle; `BundleError` for one that must
     not be trusted."""
     try:
-        found = open_any(source)
+        bundle = open_any(source)
     except OSError as error:
         raise WorkflowError(f"The bundle cannot be read: {error.strerror}.") from error
-    return Viewer(found.layers[0], found) if isinstance(found, AtlasBundle) else Viewer(found)
+    return Viewer(bundle.layers[0], bundle) if isinstance(bundle, AtlasBundle) else Viewer(bundle)
 
 
 def is_page_of(page: bytes, bundle: Bundle) -> bool:
@@ -247,22 +251,22 @@ def is_page_of(page: bytes, bundle: Bundle) -> bool:
     places around the region, which an installation may lack. Chances of densities are computed from
     the sums again: they may differ by the last per cent, which another machine may have rounded
     otherwise."""
-    told = _DENSE.split(without_picture(page))
+    page_parts = _DENSE.split(without_picture(page))
     released, frame = released_of(bundle, Surroundings()), picture_frame(bundle.published)
     for world in (True, False):
         near = around(bundle.domain, bundle.layers, world=world)
         page = map_html(replace(released, around=near), bundle.published, picture=frame)
-        made = _DENSE.split(without_picture(page))
-        if told[::2] == made[::2] and all(map(_as_dense, told[1::2], made[1::2])):
+        parts_again = _DENSE.split(without_picture(page))
+        if page_parts[::2] == parts_again[::2] and all(map(_as_dense, page_parts[1::2], parts_again[1::2])):
             return True
     return False
 
 
-def _as_dense(told: str, made: str) -> bool:
+def _as_dense(row: str, row_again: str) -> bool:
     """Whether two rows of bytes in base64 are as long and differ by 1 at most, each."""
-    if len(told) != len(made) or told.count("=") != made.count("="):
+    if len(row) != len(row_again) or row.count("=") != row_again.count("="):
         return False
-    first, second = (np.frombuffer(b64decode(text), np.uint8).astype(int) for text in (told, made))
+    first, second = (np.frombuffer(b64decode(text), np.uint8).astype(int) for text in (row, row_again))
     return bool(np.all(np.abs(first - second) <= 1))
 
 

@@ -76,8 +76,8 @@ def load_with_earlier(
     """As `load_project`, for settings whose reference may be the bundle of an earlier release.
     Raise `BundleError` as `with_earlier`. Raise `WorkflowError` or `DataError` or `GeoError` as
     `load_project`."""
-    made, held = with_earlier(settings, tables)
-    project = load_project(made, progress, held)
+    changed_settings, held_tables = with_earlier(settings, tables)
+    project = load_project(changed_settings, progress, held_tables)
     if not project.reference_origin:
         return project
     # As a person named it
@@ -103,9 +103,9 @@ def with_earlier(
     about the mean, where records are expected: a release starts from them. Others lie about `PAIRS`
     pairs of joint draws: a release is judged on them as private records. Raise `BundleError` where
     it cannot be read, holds no sums, or is of another area or question."""
-    held, source = dict(tables or {}), settings.reference
-    if source is None or source.path in held or not is_bundle(source.path):
-        return settings, held
+    held_tables, source = dict(tables or {}), settings.reference
+    if source is None or source.path in held_tables or not is_bundle(source.path):
+        return settings, held_tables
     contents = contents_of(source.path)
     bundle = bundle_from_contents(contents)
     _refuse_other(bundle, settings)
@@ -119,43 +119,45 @@ def with_earlier(
         raise BundleError(f"This bundle cannot be read: {str(error).rstrip('.')}.") from error
     digest = hashlib.sha256(contents[layout.SUMS]).hexdigest()
     origin = f"release {bundle.statement['release']['id']} (SHA-256 of {layout.SUMS}: {digest})"
-    held[source.path] = HeldTable(_stand_ins(bundle, reading), digest, origin)
+    held_tables[source.path] = HeldTable(_stand_ins(bundle, reading), digest, origin)
     reference = SourceSettings(source.path, value="value", x="lon", y="lat", time="time", decimal=".")
-    return replace(settings, reference=reference, reference_public=True), held
+    return replace(settings, reference=reference, reference_public=True), held_tables
 
 
 def _refuse_other(bundle: Bundle, settings: ReleaseSettings) -> None:
     """One sentence where the earlier release is of another question or place than the settings."""
     refuse_unreadable(bundle, reference=True)
     stored_sums(bundle)
-    said, subject = bundle.statement, bundle.statement["subject"]
-    title = f"The earlier release {said['release']['title']!r}"
-    if said["release"]["simulation"]:
+    statement, subject = bundle.statement, bundle.statement["subject"]
+    title = f"The earlier release {statement['release']['title']!r}"
+    if statement["release"]["simulation"]:
         raise BundleError(f"{title} is a simulation, which protects nobody: name a release.")
     source = settings.reference
     if source is not None and (source.where or source.years):
         raise BundleError("An earlier release has no rows to choose among: leave `where` and `years` out.")
     if settings.limits is not None or settings.change or settings.values != "amount":
         raise BundleError("An earlier release stands in for amounts alone: leave limits and change out.")
-    asked = {
+    question = {
         "value": settings.called,
         "unit": settings.value_unit or subject["unit"],
         "direction": settings.direction,
     }
-    for name, value in asked.items():
+    for name, value in question.items():
         if subject[name] != value:
             raise BundleError(
                 f"{title} is of the {name} {subject[name]!r}, these settings of {value!r}: give the same, or "
                 "name another reference."
             )
-    if said["guarantee"]["unit"] != settings.unit:
+    if statement["guarantee"]["unit"] != settings.unit:
         raise BundleError(
-            f"{title} has the unit {said['guarantee']['unit']!r}, these settings {settings.unit!r}: give the "
-            "same, or name another reference."
+            f"{title} has the unit {statement['guarantee']['unit']!r}, these settings {settings.unit!r}: "
+            "give the same, or name another reference."
         )
     if (bundle.response.transform == "log") != settings.uses_log:
-        own = bundle.response.transform
-        raise BundleError(f"{title} has the transform {own!r}: set the same, or name another reference.")
+        transform = bundle.response.transform
+        raise BundleError(
+            f"{title} has the transform {transform!r}: set the same, or name another reference."
+        )
     domain = build_domain(settings)
     if bundle.domain.cells != domain.cells:
         raise BundleError(
@@ -170,8 +172,8 @@ def _stand_ins(bundle: Bundle, reading: SeriesReading) -> bytes:
     entropy, mean, parts = SimulationEntropy(SEED), reading.mean[-1], []
     fields = [mean]
     for _ in range(PAIRS):
-        drawn = reading.drawn(entropy)
-        fields += [drawn, 2.0 * mean - drawn]
+        field_draw = reading.drawn(entropy)
+        fields += [field_draw, 2.0 * mean - field_draw]
     # All draws at the same ones
     places = [_places(bundle, reading.records[0], entropy) for _ in range(2)]
     for number, field in enumerate(fields):
@@ -197,5 +199,5 @@ def _places(bundle: Bundle, expected: Floats, entropy: SimulationEntropy) -> NDA
         wait = -np.log(entropy.uniform(expected.size)) / np.maximum(expected, 1e-9)
         return np.sort(np.argsort(wait)[:number])
     ends = np.cumsum(expected)
-    drawn = np.searchsorted(ends, ends[-1] * entropy.uniform(number))
-    return np.asarray(np.minimum(drawn, expected.size - 1))
+    indices = np.searchsorted(ends, ends[-1] * entropy.uniform(number))
+    return np.asarray(np.minimum(indices, expected.size - 1))

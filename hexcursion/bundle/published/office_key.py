@@ -91,12 +91,12 @@ def open_key(path: Path, password: Callable[[], str]) -> Ed25519PrivateKey:
 def _encoded(password: str) -> bytes:
     """A password as bytes; WorkflowError for one that no key can have."""
     try:
-        made = password.encode()
+        encoded = password.encode()
     except UnicodeEncodeError:
         raise WorkflowError("The password holds characters that are no text: take another one.") from None
-    if len(made) > LONGEST_PASSWORD:
+    if len(encoded) > LONGEST_PASSWORD:
         raise WorkflowError(f"The password is longer than {LONGEST_PASSWORD} bytes: take a shorter one.")
-    return made
+    return encoded
 
 
 def public_line(key: Ed25519PrivateKey) -> str:
@@ -111,33 +111,33 @@ def sign_bundle(source: Path, key: Ed25519PrivateKey) -> tuple[Path, ...]:
     be written."""
     contents = contents_of(source)
     any_from_contents(contents)
-    made = signature_bytes(contents[layout.SUMS], key)
-    new = signature_of({**contents, layout.SIGNATURE: made})
-    beside = source.with_name(f"{source.name}.zip") if source.is_dir() else source.with_suffix("")
+    signature_file = signature_bytes(contents[layout.SUMS], key)
+    new = signature_of({**contents, layout.SIGNATURE: signature_file})
+    twin = source.with_name(f"{source.name}.zip") if source.is_dir() else source.with_suffix("")
     unsigned = []
-    for path in (source, beside):
-        if path is beside and not (path.is_file() or (path / layout.SUMS).is_file()):
+    for path in (source, twin):
+        if path is twin and not (path.is_file() or (path / layout.SUMS).is_file()):
             continue
-        held = contents_of(path)
-        if held[layout.SUMS] != contents[layout.SUMS]:
+        twin_contents = contents_of(path)
+        if twin_contents[layout.SUMS] != contents[layout.SUMS]:
             raise BundleError(f"{path} lies beside {source} and is another bundle: move it away first.")
-        old = signature_of(held)
+        old = signature_of(twin_contents)
         if old is not None and old != new:
             raise BundleError(
                 f"{path} is signed with another key (fingerprint {old.fingerprint}): take "
                 f"{layout.SIGNATURE} out of it before it is signed anew."
             )
         if old is None:
-            unsigned.append((path, held))
+            unsigned.append((path, twin_contents))
     try:
-        for path, held in unsigned:
+        for path, twin_contents in unsigned:
             if path.is_dir():
-                _put(path / layout.SIGNATURE, path.parent, made)
+                _put(path / layout.SIGNATURE, path.parent, signature_file)
                 continue
             stream, times = BytesIO(), path.stat()
             with ZipFile(path) as archive:
                 top = archive.namelist()[0].rpartition("/")[0] or path.stem
-            zip_bytes_to(stream, top, {**held, layout.SIGNATURE: made})
+            zip_bytes_to(stream, top, {**twin_contents, layout.SIGNATURE: signature_file})
             _put(path, path.parent, stream.getvalue())
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # bundles are listed in order of these
     except OSError as error:

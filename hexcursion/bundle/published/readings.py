@@ -47,7 +47,7 @@ READINGS: Registry[Reading] = Registry("hexcursion.readings", {}, Reading)
 def of_each(ask: Callable[[Reading], Found]) -> tuple[list[Found], list[PluginError]]:
     """What a function finds in each reading, and why others cannot be used: a damaged package takes nothing
     away but what it brought."""
-    found: list[Found] = []
+    answers: list[Found] = []
     refused: list[PluginError] = []
     try:
         names = tuple(READINGS)
@@ -55,7 +55,7 @@ def of_each(ask: Callable[[Reading], Found]) -> tuple[list[Found], list[PluginEr
         return [], [error]
     for name in names:
         try:
-            found.append(READINGS.use(name, ask))
+            answers.append(READINGS.use(name, ask))
         except PluginError as error:
             refused.append(error)
-    return found, refused
+    return answers, refused

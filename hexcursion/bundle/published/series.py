@@ -25,7 +25,7 @@ def refuse_unreadable(bundle: Bundle, *, reference: bool = False) -> None:
     """Refuse a release that does not tell values themselves, for a series or as a `reference`. Raise
     `BundleError`, one sentence."""
     design = sums_design(bundle.statement)
-    for there, what, instead in (
+    for applies, what, instead in (
         (
             design.law != "amount" or "answers" in bundle.statement["subject"],
             "Answers of yes and no, and counts,",
@@ -43,9 +43,9 @@ def refuse_unreadable(bundle: Bundle, *, reference: bool = False) -> None:
             "release plain values",
         ),
     ):
-        if there and reference:
+        if applies and reference:
             raise BundleError(f"{what} cannot stand in for reference data yet: name another reference.")
-        if there:
+        if applies:
             raise BundleError(f"{what} are not read together yet: {instead}.")
 
 
@@ -54,18 +54,18 @@ def periods_of(
 ) -> tuple[list[Period], SpectralModel]:
     """Each release as the reading takes it, and the domain's model, which all share."""
     periods = []
-    for bundle, known, time in zip(bundles, facts, times, strict=True):
+    for bundle, public_facts, time in zip(bundles, facts, times, strict=True):
         stored, response = stored_sums(bundle), bundle.response
-        made = prepared_plan(sums_design(bundle.statement), known)
+        plan = prepared_plan(sums_design(bundle.statement), public_facts)
         mean = stored.public_mean
-        nodes = made.nodes
+        nodes = plan.nodes
         at_nodes = None if mean is None else nodes.gather(mean) / nodes.cells_per_node
         periods.append(
             Period(
                 time,
-                made,
-                stored.kept.again(made.features),
-                public_counts_of(known, stored.kept),
+                plan,
+                stored.kept.again(plan.features),
+                public_counts_of(public_facts, stored.kept),
                 response.centre,
                 response.clip,
                 at_nodes,
@@ -88,9 +88,9 @@ def prior_of(bundles: Sequence[Bundle], model: SpectralModel) -> tuple[SeriesPri
     mean = stored_sums(first).public_mean
     if mean is not None:
         around = first.response.centre + first.response.clip * nodes.gather(mean) / nodes.cells_per_node
-        own = ABOUT_A_MAP * deviation
+        own_sd = ABOUT_A_MAP * deviation
         return SeriesPrior(
-            design.prior, lengthscale, 0.0, own, scatter, level=LEVEL * own, shift=SHIFT * deviation
+            design.prior, lengthscale, 0.0, own_sd, scatter, level=LEVEL * own_sd, shift=SHIFT * deviation
         ), around
     middle = response.centre + response.clip * design.middle
     return SeriesPrior(

@@ -58,10 +58,10 @@ class Listed:
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
     """Bundles among the given files and folders, and in folders of bundles; a zip and its folder count once.
     Raise `BundleError` if a folder holds none."""
-    found: list[Path] = []
+    bundle_paths: list[Path] = []
     for source in sources:
         if not os.path.isdir(source) or (source / layout.STATEMENT).is_file():
-            found.append(source)
+            bundle_paths.append(source)
             continue
         try:
             inside = sorted(path for path in source.iterdir() if not path.name.startswith("."))
@@ -74,8 +74,8 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
         zips = [path for path in inside if path.suffix == ".zip" and path.stem not in unpacked]
         if not folders and not zips:
             raise BundleError(f"There is no bundle in {source}: name a bundle or a folder of bundles.")
-        found += [*folders, *zips]
-    return tuple(found)
+        bundle_paths += [*folders, *zips]
+    return tuple(bundle_paths)
 
 
 @dataclass(frozen=True)
@@ -114,23 +114,24 @@ def write_site(
         site = _Site(work, address, signers)
         for path in bundles:
             try:
-                listed.append(_write_release(path, site, {one.folder for one in listed}))
+                listed.append(_write_release(path, site, {release.folder for release in listed}))
             except HexcursionError as error:  # of several bundles the sentence says which
-                said = str(error) if path.name in str(error) else f"{path.name}: {error}"
-                refused.append(BundleError(said))
+                sentence = str(error) if path.name in str(error) else f"{path.name}: {error}"
+                refused.append(BundleError(sentence))
                 if left_out is None or len(refused) == len(bundles):
                     raise refused[0] from error
         listed.sort(
-            key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
+            key=lambda release: (str(release.bundle.statement["release"]["created"]), release.folder),
+            reverse=True,
         )
-        joint = [each for name in readings for each in _read_together(name, listed, work, refused)]
+        joint = [page for name in readings for page in _read_together(name, listed, work, refused)]
         if refused and left_out is None:
             raise refused[0]
         (work / INDEX).write_bytes(index_html(listed, joint))
-    for each in refused:
+    for page in refused:
         assert left_out is not None  # without it the first one was raised
-        left_out(str(each))
-    return tuple(one.folder for one in listed)
+        left_out(str(page))
+    return tuple(release.folder for release in listed)
 
 
 def _read_together(
@@ -139,11 +140,13 @@ def _read_together(
     """Page, question and what the page shows, of all that a reading makes of the releases; why others make
     nothing goes to `refused`."""
     groups: dict[tuple[object, ...], list[Listed]] = {}
-    for one in listed:
-        if one.bundle.sums is not None and one.atlas is None:
-            said = one.bundle.statement["subject"]
-            groups.setdefault((one.bundle.domain.cells, said["value"], said["unit"]), []).append(one)
-    taken, made, reading = {path.name for path in work.iterdir()}, [], READINGS[name]
+    for release in listed:
+        if release.bundle.sums is not None and release.atlas is None:
+            subject = release.bundle.statement["subject"]
+            groups.setdefault((release.bundle.domain.cells, subject["value"], subject["unit"]), []).append(
+                release
+            )
+    used_names, pages, reading = {path.name for path in work.iterdir()}, [], READINGS[name]
     several = [group for group in groups.values() if len(group) > 1]
     if not several:
         refused.append(
@@ -154,60 +157,60 @@ def _read_together(
         )
     for group in several:
         try:
-            found = READINGS.use(name, methodcaller("files", [one.path for one in group]))
+            joint_files = READINGS.use(name, methodcaller("files", [release.path for release in group]))
         except BundleError as error:
-            names = ", ".join(one.folder for one in group)
+            names = ", ".join(release.folder for release in group)
             refused.append(BundleError(f"{names} are not read together. {error}"))
             continue
-        folder = _free(f"{name}-{slug(found.newest)}", taken)
-        taken.add(folder)
-        write_files(work / folder, found.files)
-        made.append((f"{folder}/{reading.page}", found.question, reading.about))
-    return made
+        folder = _free(f"{name}-{slug(joint_files.newest)}", used_names)
+        used_names.add(folder)
+        write_files(work / folder, joint_files.files)
+        pages.append((f"{folder}/{reading.page}", joint_files.question, reading.about))
+    return pages
 
 
-def _write_release(path: Path, site: _Site, taken: set[str]) -> Listed:
+def _write_release(path: Path, site: _Site, used_names: set[str]) -> Listed:
     contents, address, signers = contents_of(path), site.address, site.signers
     if layout.is_atlas(contents):
-        return _write_atlas(path, contents, site, taken)
+        return _write_atlas(path, contents, site, used_names)
     bundle = bundle_from_contents(contents)
     doubts = again.doubts(bundle)
-    name = _free(slug(bundle), taken)
+    name = _free(slug(bundle), used_names)
     where = f"{address.rstrip('/')}/{name}/{layout.PAGE}" if address else ""
     signed = signers.says(bundle.signature)
-    made = {offer.file: (offer.title, offer.make()) for offer in offers(bundle)}
-    made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where, signed=signed))
-    made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
-    made[EMBED] = ("Code that shows the map in another page", embed_code(bundle, name, address).encode())
-    made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
-    write_files(site.folder / name, {file: content for file, (_, content) in made.items()})
-    sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
-    wide, high = png_size(made[layout.MAP][1])
+    files = {offer.file: (offer.title, offer.make()) for offer in offers(bundle)}
+    files[layout.PAGE] = (files[layout.PAGE][0], page_of(bundle, where, signed=signed))
+    files[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
+    files[EMBED] = ("Code that shows the map in another page", embed_code(bundle, name, address).encode())
+    files[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
+    write_files(site.folder / name, {file: content for file, (_, content) in files.items()})
+    sizes = {file: (title, len(content)) for file, (title, content) in files.items()}
+    wide, high = png_size(files[layout.MAP][1])
     return Listed(name, bundle, sizes, signed, f'width="{wide}" height="{high}"', path, doubts)
 
 
-def _write_atlas(path: Path, contents: Mapping[str, bytes], site: _Site, taken: set[str]) -> Listed:
+def _write_atlas(path: Path, contents: Mapping[str, bytes], site: _Site, used_names: set[str]) -> Listed:
     """An atlas: its page and label made anew, the data of all layers, and the whole bundle."""
     atlas = atlas_from_contents(contents)
     first = atlas.layers[0]
     picture = picture_html(first.statement, first.domain, first.published, first.layers)
     papers = atlas_papers(atlas, picture)
     labels = {
-        layout.of_layer(layout.LABEL, number): one.label_html.encode()
-        for number, one in enumerate(atlas.layers, 1)
+        layout.of_layer(layout.LABEL, number): layer.label_html.encode()
+        for number, layer in enumerate(atlas.layers, 1)
     }
-    name = _free(slug(first), taken)
-    rest = {
+    name = _free(slug(first), used_names)
+    zip_contents = {
         file: content for file, content in {**contents, **papers, **labels}.items() if file != layout.SUMS
     }
     if not site.signers.knows(atlas.signature):  # its pages are made anew, which its signature would not fit
-        rest.pop(layout.SIGNATURE, None)
-        rest[layout.SUMS] = layout.sums_text(rest).encode()
+        zip_contents.pop(layout.SIGNATURE, None)
+        zip_contents[layout.SUMS] = layout.sums_text(zip_contents).encode()
     else:
-        rest = dict(contents)
+        zip_contents = dict(contents)
     stream = io.BytesIO()
-    zip_bytes_to(stream, name, rest)
-    made = {
+    zip_bytes_to(stream, name, zip_contents)
+    files = {
         layout.PAGE: ("Map page", papers[layout.PAGE]),
         layout.MAP: ("Picture of the first layer (PNG)", first.map_png),
         layout.LABEL: ("Label (HTML)", papers[layout.LABEL]),
@@ -216,8 +219,8 @@ def _write_atlas(path: Path, contents: Mapping[str, bytes], site: _Site, taken: 
         EMBED: ("Code that shows the map in another page", embed_code(first, name, site.address).encode()),
         f"{name}.zip": ("Whole bundle (ZIP)", stream.getvalue()),
     }
-    write_files(site.folder / name, {file: content for file, (_, content) in made.items()})
-    sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
+    write_files(site.folder / name, {file: content for file, (_, content) in files.items()})
+    sizes = {file: (title, len(content)) for file, (title, content) in files.items()}
     wide, high = png_size(first.map_png)
     size = f'width="{wide}" height="{high}"'
     signed = site.signers.says(atlas.signature)
@@ -254,8 +257,8 @@ def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle, signers: 
     if layout.PAGE in contents:
         pages[layout.PAGE] = page_of(bundle)
     made_here = (layout.SUMS, layout.SIGNATURE)
-    rest = {file: content for file, content in {**contents, **pages}.items() if file not in made_here}
-    zip_bytes_to(stream, name, {**rest, layout.SUMS: layout.sums_text(rest).encode()})
+    files_anew = {file: content for file, content in {**contents, **pages}.items() if file not in made_here}
+    zip_bytes_to(stream, name, {**files_anew, layout.SUMS: layout.sums_text(files_anew).encode()})
     return stream.getvalue()
 
 
@@ -265,9 +268,9 @@ def _pages_follow(contents: Mapping[str, bytes], bundle: Bundle) -> bool:
     return label == without_picture(bundle.label_html.encode()) and (page is None or is_page_of(page, bundle))
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, used_names: set[str]) -> str:
     number, free = 1, name
-    while free in taken:
+    while free in used_names:
         number += 1
         free = f"{name}-{number}"
     return free
@@ -282,7 +285,7 @@ def index_html(listed: Sequence[Listed], joint: Sequence[tuple[str, str, str]] =
     )
     number = words.plural(len(listed), "published map")
     # Two files of one release, with and without a signature, are one.
-    releases = {one.bundle.drawn: one.bundle.statement["guarantee"] for one in listed}
+    releases = {release.bundle.drawn: release.bundle.statement["guarantee"] for release in listed}
     together = together_text(list(releases.values()))
     several = f'<p class="soft">{escape(together)}</p>\n' if together else ""
     return f"""<!DOCTYPE html>
@@ -303,45 +306,47 @@ def index_html(listed: Sequence[Listed], joint: Sequence[tuple[str, str, str]] =
 {several}\
 </header>
 <main>
-{"".join(_together(*each) for each in joint)}\
-{"".join(_article(one, first=one is listed[0]) for one in listed)}</main>
+{"".join(_together(*page) for page in joint)}\
+{"".join(_article(release, first=release is listed[0]) for release in listed)}</main>
 </body>
 </html>
 """.encode()
 
 
-def _article(one: Listed, *, first: bool) -> str:
+def _article(release: Listed, *, first: bool) -> str:
     """One release; pictures below the first are loaded when they come into view."""
-    statement, products = one.bundle.statement, one.bundle.published
-    places = around(one.bundle.domain).places
-    covers = f"{words.covered(statement)} {place(one.bundle.domain, places)}"
-    lies = where(one.bundle.domain, products.classes == 0, places)
+    statement, products = release.bundle.statement, release.bundle.published
+    places = around(release.bundle.domain).places
+    covers = f"{words.covered(statement)} {place(release.bundle.domain, places)}"
+    lies = where(release.bundle.domain, products.classes == 0, places)
     title, day = escape(heading_of(statement)), statement["release"]["created"][:10]
-    said = answer(products, lies)
-    if one.atlas is not None:
-        title = escape(one.atlas.statement["release"]["title"])
-        said = f"{one.atlas.statement['atlas']['in_words']} Pictured is the first of them. {said}"
+    answer_text = answer(products, lies)
+    if release.atlas is not None:
+        title = escape(release.atlas.statement["release"]["title"])
+        answer_text = (
+            f"{release.atlas.statement['atlas']['in_words']} Pictured is the first of them. {answer_text}"
+        )
     facts = "".join(
         f"<dt>{escape(fact.about)}</dt><dd>{escape(fact.lead)}</dd>"
         for fact in three_facts(statement, products)
     )
     files = "".join(
-        f'<li><a href="{one.folder}/{file}">{escape(name)}</a> '
+        f'<li><a href="{release.folder}/{file}">{escape(name)}</a> '
         f'<span class="soft">{file_size(size)}</span></li>'
-        for file, (name, size) in one.files.items()
+        for file, (name, size) in release.files.items()
         if file != layout.PAGE
     )
-    doubts = "".join(f"<p>{escape(doubt)}</p>\n" for doubt in one.doubts)
+    doubts = "".join(f"<p>{escape(doubt)}</p>\n" for doubt in release.doubts)
     later = "" if first else ' loading="lazy"'
     return f"""<article>
-<div><img src="{one.folder}/{layout.MAP}" {one.size} alt="Map: {title}"{later}></div>
+<div><img src="{release.folder}/{layout.MAP}" {release.size} alt="Map: {title}"{later}></div>
 <div>
-<h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
+<h2><a href="{release.folder}/{layout.PAGE}">{title}</a></h2>
 <p class="question">{escape(added_title(statement))}</p>
-<p>{escape(said)}</p>
+<p>{escape(answer_text)}</p>
 {doubts}\
 <p class="soft">{escape(covers)} Released {escape(day)}.</p>
-<p class="soft signed">{escape(one.signed)}</p>
+<p class="soft signed">{escape(release.signed)}</p>
 <dl>{facts}</dl>
 <ul>{files}</ul>
 </div>

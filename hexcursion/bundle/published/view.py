@@ -43,10 +43,10 @@ class Viewer:
     def layers(self) -> Mapping[str, Viewer]:
         """The layers of an atlas by their columns, this one among them; none of a map of one
         column."""
-        known = {} if self.atlas is None else self.atlas.by_name
+        bundles = {} if self.atlas is None else self.atlas.by_name
         return {
             name: self if bundle is self.bundle else Viewer(bundle, self.atlas)
-            for name, bundle in known.items()
+            for name, bundle in bundles.items()
         }
 
     @property
@@ -152,15 +152,15 @@ class Viewer:
             raise WorkflowError(f"Smoothing takes 0 to {MAX_ROUNDS} rounds.")
         rounds = int(rounds)
         if rounds not in self._smoothed:
-            nearest = max(done for done in self._smoothed if done < rounds)
+            nearest = max(rounds_done for rounds_done in self._smoothed if rounds_done < rounds)
             self._smoothed[rounds] = smooth(self.domain.adjacency, self._smoothed[nearest], rounds - nearest)
         return self._smoothed[rounds]
 
     def sentences(self, products: Products) -> tuple[str, ...]:
         """What the products say, in words, with the limits of so few paths, and how right it is."""
-        first, *rest = self.in_short(products)
+        first, *later = self.in_short(products)
         one_colour = 0 if self._one_colour(products) is None else 1
-        return (first, *rest[:one_colour], *self.for_specialists(products), *rest[one_colour:])
+        return (first, *later[:one_colour], *self.for_specialists(products), *later[one_colour:])
 
     def in_short(self, products: Products) -> tuple[str, ...]:
         """What every reader wants to know: how many hexagons are likely above, and how right the
@@ -199,26 +199,28 @@ class Viewer:
             if voted
             else f"with a {kind} of at least {products.cutoff * 100:.0f} %, given the release."
         )
-        said = [f"{inside:,} of {total:,} hexagons are {side} the threshold {where}"]
+        sentences = [f"{inside:,} of {total:,} hexagons are {side} the threshold {where}"]
         if voted and products.probability is not None:
             likely = int(products.in_set.sum())
-            said.append(
+            sentences.append(
                 f"Given the release, {likely:,} hexagons are {side} it with a probability of at least 50 %."
             )
         sure = f"{products.confidence * 100:.0f} %"
         if products.three_way is None:
             needed = least_paths(products.confidence)
-            held = paths if self.bundle.draws is None else words.plural(self.draws, "draw")
-            said.append(f"{held} cannot support statements at {sure} confidence: that takes {needed}.")
+            path_words = paths if self.bundle.draws is None else words.plural(self.draws, "draw")
+            sentences.append(
+                f"{path_words} cannot support statements at {sure} confidence: that takes {needed}."
+            )
         else:
             above, below = int((products.three_way > 0).sum()), int((products.three_way < 0).sum())
             unsure = total - above - below
-            said.append(
+            sentences.append(
                 f"At {sure}: {words.plural(above, 'hexagon')} surely above the threshold, {below:,} surely "
                 f"at most that, {unsure:,} stay open at this privacy."
             )
-        said.append(f"Frequencies come in steps of 1/{self.draws}; nothing finer is supported.")
-        return tuple(said)
+        sentences.append(f"Frequencies come in steps of 1/{self.draws}; nothing finer is supported.")
+        return tuple(sentences)
 
 
 def answers_from(

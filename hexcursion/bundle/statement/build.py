@@ -98,12 +98,12 @@ BIAS = (
 )
 
 
-def evaluation_block(statement: Mapping[str, Any], stated: StatedFacts) -> dict[str, Any]:
+def evaluation_block(statement: Mapping[str, Any], curators: StatedFacts) -> dict[str, Any]:
     """The block: what follows from the rest of the statement, and what the curator states or does not."""
-    said = {name: getattr(stated, name) for name in STATED}
+    curators_texts = {name: getattr(curators, name) for name in STATED}
     return following(statement) | {
         name: UNSAID if text is None else clean(text, LONGEST, f"What is stated as {name}")
-        for name, text in said.items()
+        for name, text in curators_texts.items()
     }
 
 
@@ -151,7 +151,7 @@ def build_statement(release: Release) -> dict[str, Any]:
     cleaned of control and direction characters. Raise `BundleError` for text that is too long, and a
     guarantee that is not proved."""
     count = None if release.draws is None else int(release.draws.shape[0])
-    few = promises_nothing(release.privacy.n, public=release.prior_mean is not None)
+    too_few = promises_nothing(release.privacy.n, public=release.prior_mean is not None)
     statement = {
         "schema": VERSION_ID,
         "release": {
@@ -179,7 +179,7 @@ def build_statement(release: Release) -> dict[str, Any]:
             "detail": clean(release.tuning.detail, 2000, "The description of the tuning"),
             "accounted": release.tuning.accounted,
         },
-        "expected": expected_block(release.expected, few=few),
+        "expected": expected_block(release.expected, too_few=too_few),
         "evaluation": {},
         "products": products_block(
             release.design, count, ranked=release.mean is not None, cut_by_map=release.cut_by_map
@@ -260,7 +260,9 @@ def _scope_block(scope: Scope) -> dict[str, Any]:
         "scope": {
             "population": clean(scope.population, 100, "What the values are of"),
             "period": clean(scope.period, 60, "The period of the records"),
-            "filters": [clean(each, 500, "A filter of the records") for each in scope.filters],
+            "filters": [
+                clean(record_filter, 500, "A filter of the records") for record_filter in scope.filters
+            ],
             "source": clean(scope.source, 200, "The source of the records"),
             **({"since": clean(scope.since, 60, "The year of the public map")} if scope.since else {}),
         }
@@ -271,7 +273,7 @@ def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
     """The key facts that every GeoJSON collection has once, flat. Text is neutralised for spreadsheets:
     attribute tables end in them."""
     guarantee, subject, design = statement["guarantee"], statement["subject"], statement["design"]
-    named = {
+    key_facts = {
         "release_id": statement["release"]["id"],
         "title": statement["release"]["title"],
         "value": subject["value"],
@@ -290,11 +292,13 @@ def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
         "simulation": statement["release"]["simulation"],
     }
     if "scope" in subject:
-        named |= {
+        key_facts |= {
             "question": words.asked(subject, guarantee["unit_word"]),
             "covers": words.covered(statement),
         }
-    return {name: neutral_cell(value) if isinstance(value, str) else value for name, value in named.items()}
+    return {
+        name: neutral_cell(value) if isinstance(value, str) else value for name, value in key_facts.items()
+    }
 
 
 def statement_text(statement: Mapping[str, Any]) -> str:

@@ -35,10 +35,10 @@ def change_block(change: Change, scale: ResponseScale, subject: Mapping[str, Any
             return 100.0 * level
         return float(100.0 * np.expm1(scale.clip * level) if scale.transform == "log" else scale.clip * level)
 
-    found: dict[str, Any] = {"chance": round(change.chance, 6)}
+    numbers: dict[str, Any] = {"chance": round(change.chance, 6)}
     for name, deviations in (("higher", 0.0), ("low", -HALF_WIDTH), ("high", HALF_WIDTH)):
-        found[name] = float(f"{higher(deviations):.6g}")
-    return {**found, "in_words": change_words(found, scale.transform, subject)}
+        numbers[name] = float(f"{higher(deviations):.6g}")
+    return {**numbers, "in_words": change_words(numbers, scale.transform, subject)}
 
 
 def change_of(release: Release, subject: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -54,20 +54,20 @@ def change_words(change: Mapping[str, Any], transform: str, subject: Mapping[str
     name = "share" if transform == "probit" else subject["value"] or "value"
     sure, moves = change["chance"] <= CHANGED, change["low"] * change["high"] > 0.0
     if not (sure and moves):
-        said = "It is not sure whether there was a change" if moves else "No change seen"
+        sentence = "It is not sure whether there was a change" if moves else "No change seen"
         if sure:
-            said = f"The {name} changed in places by more than chance, on average not"
-        least = LEAST_POINTS if transform in ("log", "probit") else 0.0
-        low, high = (_signed(change[each], unit, least) for each in ("low", "high"))
-        return f"{said} {since} (between {low} and {high})."
-    moved = "rose" if change["higher"] > 0.0 else "fell"
+            sentence = f"The {name} changed in places by more than chance, on average not"
+        least_points = LEAST_POINTS if transform in ("log", "probit") else 0.0
+        low, high = (_signed(change[bound], unit, least_points) for bound in ("low", "high"))
+        return f"{sentence} {since} (between {low} and {high})."
+    verb = "rose" if change["higher"] > 0.0 else "fell"
     much = quantity(abs(change["higher"]), unit, 2)
-    return f"On average the {name} {moved} by about {much} {since}; that is not chance."
+    return f"On average the {name} {verb} by about {much} {since}; that is not chance."
 
 
-def _signed(value: float, unit: str, least: float) -> str:
-    """A difference with its sign; one of at most `least` reads as 0 and has none."""
-    if abs(value) <= least:
+def _signed(value: float, unit: str, least_shown: float) -> str:
+    """A difference with its sign; one of at most `least_shown` reads as 0 and has none."""
+    if abs(value) <= least_shown:
         return quantity(0.0, unit)
     return f"{'-' if value < 0.0 else '+'}{quantity(abs(value), unit, 2)}"
 
@@ -84,14 +84,14 @@ def check_change(statement: Mapping[str, Any]) -> None:
     change = (statement.get("told") or {}).get("change")
     if change is None:
         return
-    said = change_words(change, statement["response"]["transform"], statement["subject"])
-    if change["in_words"] != said or not statement["design"].get("drift", False):
+    sentence = change_words(change, statement["response"]["transform"], statement["subject"])
+    if change["in_words"] != sentence or not statement["design"].get("drift", False):
         raise BundleError("The privacy statement's words about a change do not follow from its numbers.")
 
 
-def change_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+def change_follows(change: Mapping[str, Any], computed: Mapping[str, Any]) -> bool:
     """Whether the numbers of a change are those that a reader computes, but for what machines differ by."""
-    width = max(made["high"] - made["low"], 1e-9)
-    return abs(stated["chance"] - made["chance"]) <= CHANCE_SLACK and all(
-        abs(stated[name] - made[name]) <= WIDTH_SLACK * width for name in ("higher", "low", "high")
+    width = max(computed["high"] - computed["low"], 1e-9)
+    return abs(change["chance"] - computed["chance"]) <= CHANCE_SLACK and all(
+        abs(change[name] - computed[name]) <= WIDTH_SLACK * width for name in ("higher", "low", "high")
     )

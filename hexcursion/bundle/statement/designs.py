@@ -39,8 +39,8 @@ _SHARED: dict[str, dict[str, Any]] = {
 
 def plain_design(design: Design) -> dict[str, Any]:
     """The design as JSON values, tagged with its mechanism: its own fields and nothing else."""
-    made: dict[str, Any] = _plain(design.to_mapping())
-    return made
+    members: dict[str, Any] = _plain(design.to_mapping())
+    return members
 
 
 def design_from(values: Mapping[str, Any]) -> Design:
@@ -49,8 +49,10 @@ def design_from(values: Mapping[str, Any]) -> Design:
     try:
         kind = _kind(_variant_of(values))
         hints = _types_of(kind)
-        given = {name: value for name, value in values.items() if name != "mechanism"}
-        return kind.from_mapping({name: _typed(value, hints.get(name, Any)) for name, value in given.items()})
+        members = {name: value for name, value in values.items() if name != "mechanism"}
+        return kind.from_mapping(
+            {name: _typed(value, hints.get(name, Any)) for name, value in members.items()}
+        )
     except ValueError as error:
         raise BundleError(f"The privacy statement describes an impossible design: {error}") from error
 
@@ -88,7 +90,7 @@ def design_line(values: Mapping[str, Any], cutoffs: Mapping[str, float] | None =
         *(
             [f"cutoff {significant(design.cutoff, 4)}"]
             if cutoffs is None
-            else [f"cutoff {significant(each, 4)} of {name}" for name, each in cutoffs.items()]
+            else [f"cutoff {significant(cutoff, 4)} of {name}" for name, cutoff in cutoffs.items()]
         ),
     ]
     return ", ".join(parts)
@@ -98,13 +100,15 @@ def variant(kind: type[Design]) -> dict[str, Any]:
     """JSON Schema of one mechanism's designs, from the dataclass itself. Raise `DesignError` if a field has a
     type that has no JSON form."""
     hints = _types_of(kind)
-    own = {item.name: _SHARED.get(item.name) or _schema(hints[item.name], item.name) for item in fields(kind)}
+    own_properties = {
+        item.name: _SHARED.get(item.name) or _schema(hints[item.name], item.name) for item in fields(kind)
+    }
     needed = [item.name for item in fields(kind) if item.default is item.default_factory is MISSING]
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": ["mechanism", *needed, *(name for name in _SHARED if name in own)],
-        "properties": {"mechanism": {"const": kind.mechanism}, **own},
+        "required": ["mechanism", *needed, *(name for name in _SHARED if name in own_properties)],
+        "properties": {"mechanism": {"const": kind.mechanism}, **own_properties},
     }
 
 
@@ -141,8 +145,13 @@ def _schema(hint: Any, name: str) -> dict[str, Any]:
         return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
     if isinstance(hint, type) and is_dataclass(hint):
         hints = _types_of(hint)
-        own = {item.name: _schema(hints[item.name], f"{name}.{item.name}") for item in fields(hint)}
-        return {"type": "object", "additionalProperties": False, "required": list(own), "properties": own}
+        properties = {item.name: _schema(hints[item.name], f"{name}.{item.name}") for item in fields(hint)}
+        return {
+            "type": "object",
+            "additionalProperties": False,
+            "required": list(properties),
+            "properties": properties,
+        }
     raise DesignError(f"the design's field {name!r} has a type that a statement cannot hold: {hint}.")
 
 
@@ -189,8 +198,8 @@ GENERAL = (
 
 def proved_bounds(mechanism: str) -> frozenset[str]:
     """Names of the proved bounds that can back a release of a mechanism, its own `bounds` among them."""
-    own = mechanism_named(mechanism).bounds
-    return frozenset({*GENERAL, *own, *(name for name, bound in BOUNDS.items() if bound.proved)})
+    mechanisms_own = mechanism_named(mechanism).bounds
+    return frozenset({*GENERAL, *mechanisms_own, *(name for name, bound in BOUNDS.items() if bound.proved)})
 
 
 SCHEMA_NAME = "hexcursion-statement-2"
@@ -250,18 +259,18 @@ def without_designs(schema: Any) -> Any:
     return {name: part for name, part in schema.items() if name != "$defs"}
 
 
-def earlier_schema(rest: Any) -> bool:
+def earlier_schema(without_variants: Any) -> bool:
     """Whether this is a schema, without its variants, of an earlier version of the program."""
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest() in _EARLIER
+    return hashlib.sha256(json.dumps(without_variants, sort_keys=True).encode()).hexdigest() in _EARLIER
 
 
 def todays_schema(shipped: bytes, mechanism: str) -> bool:
     """Whether a schema is today's, and no earlier one. Raise `BundleError` if it is neither."""
     if shipped == schema_bytes(mechanism):
         return True
-    rest = without_designs(strict_json(shipped, layout.SCHEMA))
-    today = bool(rest == without_designs(json.loads(schema_bytes(mechanism))))
-    if not (today or earlier_schema(rest)):
+    without_variants = without_designs(strict_json(shipped, layout.SCHEMA))
+    today = bool(without_variants == without_designs(json.loads(schema_bytes(mechanism))))
+    if not (today or earlier_schema(without_variants)):
         raise BundleError(f"{layout.SCHEMA} is not the schema of {SCHEMA_NAME}.")
     return today
 
@@ -303,26 +312,26 @@ def _of_its_variant(problem: ValidationError) -> ValidationError:
 def whole_schema(names: tuple[str, ...]) -> dict[str, Any]:
     """The schema with a variant for each of the named mechanisms, in their order."""
     schema: dict[str, Any] = json.loads(_base())
-    made = {name: variant(_kind(name)) for name in names}
-    union = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in made]}
-    return {**schema, "$defs": {"design": union, **made}}
+    variants = {name: variant(_kind(name)) for name in names}
+    union = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in variants]}
+    return {**schema, "$defs": {"design": union, **variants}}
 
 
 _LEAST = {"minimum": operator.ge, "exclusiveMinimum": operator.gt}
 
 
-def _items(validator: Any, items: Any, found: Any, schema: Any) -> Iterator[ValidationError]:
+def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     """Check `items` as the standard says, but pass a list of good numbers at once: a curve has thousands."""
     limits = dict(items) if isinstance(items, dict) else {}
     if (
         limits.pop("type", None) == "number"
         and limits.keys() <= _LEAST.keys()
-        and isinstance(found, list)
-        and set(map(type, found)) <= {int, float}
-        and all(_LEAST[name](each, least) for name, least in limits.items() for each in found)
+        and isinstance(instance, list)
+        and set(map(type, instance)) <= {int, float}
+        and all(_LEAST[name](number, limit) for name, limit in limits.items() for number in instance)
     ):
         return
-    yield from Draft202012Validator.VALIDATORS["items"](validator, items, found, schema)
+    yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
 
 
 StatementValidator = extend(Draft202012Validator, {"items": _items})

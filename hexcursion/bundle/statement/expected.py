@@ -53,8 +53,8 @@ def basis_of(expected: Mapping[str, Any]) -> str:
     return BASES.get(expected["basis"], str(expected["basis"]))
 
 
-def expected_block(expected: Expected | None, *, few: bool = False) -> dict[str, Any] | None:
-    """The block of a statement; None where no agreement was estimated. `few`: see `expected_words`."""
+def expected_block(expected: Expected | None, *, too_few: bool = False) -> dict[str, Any] | None:
+    """The block of a statement; None where no agreement was estimated. `too_few`: see `expected_words`."""
     if expected is None:
         return None
     numbers: dict[str, Any] = {
@@ -64,32 +64,32 @@ def expected_block(expected: Expected | None, *, few: bool = False) -> dict[str,
         numbers |= {"low": expected.low, "high": expected.high, "little": expected.little}
     if expected.records is not None and expected.gain is not None:
         numbers |= {"records": round(expected.records, 6), "gain": round(expected.gain, 6)}
-    stated = {**numbers, "basis": clean(expected.basis, 60, "What the expected agreement rests on")}
-    return {**stated, "in_words": expected_words(stated, few=few)}
+    block = {**numbers, "basis": clean(expected.basis, 60, "What the expected agreement rests on")}
+    return {**block, "in_words": expected_words(block, too_few=too_few)}
 
 
-def expected_words(stated: Mapping[str, Any] | None, *, few: bool = False) -> str:
+def expected_words(block: Mapping[str, Any] | None, *, too_few: bool = False) -> str:
     """One sentence or two: agreement, area, share of right hexagons, and what they rest on; no
-    figure where records are too `few` for one."""
-    if stated is None:
+    figure where records are `too_few` for one."""
+    if block is None:
         return NOT_KNOWN
-    if few:
+    if too_few:
         return TOO_FEW
-    basis = basis_of(stated)
-    if "records" in stated:
-        return _records_words(stated)
+    basis = basis_of(block)
+    if "records" in block:
+        return _records_words(block)
     parts = []
-    if stated["agreement"] is not None:
+    if block["agreement"] is not None:
         parts.append(
-            f"agreement (intersection over union) {ratio_words(stated['agreement'])} with the map without "
+            f"agreement (intersection over union) {ratio_words(block['agreement'])} with the map without "
             "privacy"
         )
-    if "low" in stated:
-        parts.append(range_words(stated["low"], stated["high"], little=stated["little"]))
-    if stated["area_error"] is not None:
-        parts.append(f"area wrong by {error_words(stated['area_error'])}")
-    if stated["right"] is not None:
-        parts.append(f"{right_words(stated['right'])} of the shown hexagons right")
+    if "low" in block:
+        parts.append(range_words(block["low"], block["high"], little=block["little"]))
+    if block["area_error"] is not None:
+        parts.append(f"area wrong by {error_words(block['area_error'])}")
+    if block["right"] is not None:
+        parts.append(f"{right_words(block['right'])} of the shown hexagons right")
     if not parts:
         return f"Expected agreement: undefined, because the map of {basis} has one side only."
     return f"Expected, from {basis}: {', '.join(parts)}."
@@ -121,12 +121,12 @@ def told_block(
     `change`: a `change_block`."""
     if products.probability is None:
         return None
-    told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability, statement)}
+    verdict: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability, statement)}
     if check is not None:
-        told["model"] = {"chance": round(check.chance, 4), "about": check.about}
+        verdict["model"] = {"chance": round(check.chance, 4), "about": check.about}
     if change is not None:
-        told["change"] = dict(change)
-    return {**told, "in_words": told_words(told)}
+        verdict["change"] = dict(change)
+    return {**verdict, "in_words": told_words(verdict)}
 
 
 def map_block(
@@ -138,18 +138,18 @@ def map_block(
     (J, N) joint draws of it, where readers can make them again."""
     if shown_map is None:
         return None
-    told = _of_map(products, exceedance_probability(*shown_map, products.level, products.direction))
-    if draws is None or told["agreement"] is None:
-        return told
-    there = _there(products)
-    level = products.level if np.ndim(products.level) == 0 else np.asarray(products.level)[there]
+    block = _of_map(products, exceedance_probability(*shown_map, products.level, products.direction))
+    if draws is None or block["agreement"] is None:
+        return block
+    judged = _there(products)
+    level = products.level if np.ndim(products.level) == 0 else np.asarray(products.level)[judged]
     mean, sd = shown_map
-    field = JointField(mean[there], sd[there], draws[:, there])
-    ends = agreement_range(field, level, products.direction, products.in_set[there])
+    field = JointField(mean[judged], sd[judged], draws[:, judged])
+    ends = agreement_range(field, level, products.direction, products.in_set[judged])
     if ends is None:
-        return told
-    low, high = min(ends[0], told["agreement"]), max(ends[1], told["agreement"])
-    return {**told, "low": round(low, 6), "high": round(high, 6)}
+        return block
+    low, high = min(ends[0], block["agreement"]), max(ends[1], block["agreement"])
+    return {**block, "low": round(low, 6), "high": round(high, 6)}
 
 
 def _there(products: Products) -> NDArray[np.bool_]:
@@ -157,28 +157,28 @@ def _there(products: Products) -> NDArray[np.bool_]:
     return np.ones_like(products.judged) if products.earlier else products.judged
 
 
-def _of_map(products: Products, shown: Floats) -> dict[str, Any]:
+def _of_map(products: Products, chances: Floats) -> dict[str, Any]:
     """Against the map of the same records without privacy, which shows cells with these (N,)
     chances."""
-    there = _there(products)
-    return _numbers(stated_scores(shown[there], products.in_set[there]))
+    judged = _there(products)
+    return _numbers(stated_scores(chances[judged], products.in_set[judged]))
 
 
 def _of_field(products: Products, probability: Floats, statement: Mapping[str, Any]) -> dict[str, Any]:
     """Against the true values, over the judged hexagons; and the two numbers that a map
     promises."""
-    there = _there(products)
-    found: dict[str, Any] = {"field": _numbers(stated_scores(probability[there], products.in_set[there]))}
+    judged = _there(products)
+    blocks: dict[str, Any] = {"field": _numbers(stated_scores(probability[judged], products.in_set[judged]))}
     if not products.earlier:
-        return {**found, "judged": promise_block(products, statement)}
+        return {**blocks, "judged": promise_block(products, statement)}
     if products.empty is not None:
-        there = products.judged
-        found["recorded"] = {
-            "cells": int(there.sum()),
+        judged = products.judged
+        blocks["recorded"] = {
+            "cells": int(judged.sum()),
             "shown_without": int((products.in_set & products.empty).sum()),
-            **_numbers(stated_scores(probability[there], products.in_set[there])),
+            **_numbers(stated_scores(probability[judged], products.in_set[judged])),
         }
-    return found
+    return blocks
 
 
 def shown_words(products: Products, statement: Mapping[str, Any]) -> str:
@@ -190,18 +190,18 @@ def shown_words(products: Products, statement: Mapping[str, Any]) -> str:
     return "" if block is None else str(block["in_words"])
 
 
-def told_words(told: Mapping[str, Any] | None) -> str:
+def told_words(verdict: Mapping[str, Any] | None) -> str:
     """What a map promises, how right its set is for the true values, and for the map without
     privacy; no figure of too few records."""
-    if told is None:
+    if verdict is None:
         return "The release itself does not say how right its map is."
-    judged = told.get("judged")
-    return TOO_FEW if judged is not None and judged["in_words"] == TOO_FEW else figures_told(told)
+    judged = verdict.get("judged")
+    return TOO_FEW if judged is not None and judged["in_words"] == TOO_FEW else figures_told(verdict)
 
 
-def figures_told(told: Mapping[str, Any]) -> str:
+def figures_told(verdict: Mapping[str, Any]) -> str:
     """`told_words` of records that are enough."""
-    field, of_map, judged = told["field"], told["map"], told.get("judged")
+    field, of_map, judged = verdict["field"], verdict["map"], verdict.get("judged")
     text = "" if judged is None else f"{judged['in_words']} "
     if field["right"] is None:
         return f"{text}The release shows no hexagon on the asked side of the threshold."
@@ -212,7 +212,7 @@ def figures_told(told: Mapping[str, Any]) -> str:
         f"are on the asked side of the threshold; of all hexagons that are, it holds "
         f"{about(per_cent(field['found']))}."
     )
-    recorded = told.get("recorded")
+    recorded = verdict.get("recorded")
     if recorded is not None and recorded["shown_without"]:
         number = recorded["shown_without"]
         text += (
@@ -237,9 +237,9 @@ def agreement_between(of_map: Mapping[str, Any]) -> str:
     return f", {ends} with a chance of 80 % if its model is right,"
 
 
-def agreement_told(told: Mapping[str, Any] | None) -> str:
+def agreement_told(verdict: Mapping[str, Any] | None) -> str:
     """The stated agreement with its range, as a sentence; "" without a range."""
-    of_map = None if told is None else told.get("map")
+    of_map = None if verdict is None else verdict.get("map")
     if of_map is None or "low" not in of_map:
         return ""
     return (
@@ -252,31 +252,31 @@ def agreement_told(told: Mapping[str, Any] | None) -> str:
 def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ...]:
     """Sentences of label and README: computed from the release, expected beforehand, where these
     differ."""
-    expected, shown = statement["expected"], shown_words(products, statement)
-    before = () if shown else (expected_words(expected),)
+    expected, promise = statement["expected"], shown_words(products, statement)
+    beforehand = () if promise else (expected_words(expected),)
     return (
-        *filter(None, (shown, *figures_beside(statement, shown), *before)),
-        *doubts_of(statement, shown),
+        *filter(None, (promise, *figures_beside(statement, promise), *beforehand)),
+        *doubts_of(statement, promise),
         *filter(None, (change_told(statement),)),
     )
 
 
-def figures_beside(statement: Mapping[str, Any], shown: str) -> tuple[str, ...]:
+def figures_beside(statement: Mapping[str, Any], promise: str) -> tuple[str, ...]:
     """The stated agreement, and the expected one where a map promises something (`shown_words`).
 
     Where records are too few to promise anything no other figure says how right the map is.
     """
-    if shown == TOO_FEW:
+    if promise == TOO_FEW:
         return ()
-    before = beforehand_words(statement["expected"]) if shown else ""
-    return tuple(filter(None, (agreement_told(statement.get("told")), before)))
+    beforehand = beforehand_words(statement["expected"]) if promise else ""
+    return tuple(filter(None, (agreement_told(statement.get("told")), beforehand)))
 
 
-def doubts_of(statement: Mapping[str, Any], shown: str) -> tuple[str, ...]:
+def doubts_of(statement: Mapping[str, Any], promise: str) -> tuple[str, ...]:
     """What speaks against a release or its model; see `figures_beside`."""
-    told = statement.get("told")
-    against = "" if shown == TOO_FEW else contradiction(statement["expected"], told)
-    return tuple(filter(None, (against, model_doubt(told))))
+    verdict = statement.get("told")
+    against = "" if promise == TOO_FEW else contradiction(statement["expected"], verdict)
+    return tuple(filter(None, (against, model_doubt(verdict))))
 
 
 def beforehand_words(expected: Mapping[str, Any] | None) -> str:
@@ -297,33 +297,33 @@ def range_of(expected: Mapping[str, Any]) -> str:
     return f", {range_words(expected['low'], expected['high'], little=expected['little'])}"
 
 
-def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | None) -> str:
+def contradiction(expected: Mapping[str, Any] | None, verdict: Mapping[str, Any] | None) -> str:
     """A sentence where the release tells much more, or much less, than was expected; "" where it
     does not."""
-    if expected is None or told is None or told.get("map") is None or "judged" in told:
+    if expected is None or verdict is None or verdict.get("map") is None or "judged" in verdict:
         # Chances are stated over judged hexagons, and records were expected: these do not compare
         return ""
-    before, after = expected["agreement"], told["map"]["agreement"]
-    if before is None or after is None or abs(after - before) < DIFFERS:
+    guess, agreement = expected["agreement"], verdict["map"]["agreement"]
+    if guess is None or agreement is None or abs(agreement - guess) < DIFFERS:
         return ""
-    if expected.get("low", 1.0) <= after <= expected.get("high", 0.0):  # the guess allowed for it
+    if expected.get("low", 1.0) <= agreement <= expected.get("high", 0.0):  # the guess allowed for it
         return ""
-    basis, change = basis_of(expected), told.get("change")
-    which = "less" if after < before else "more"
+    basis, change = basis_of(expected), verdict.get("change")
+    which = "less" if agreement < guess else "more"
     differ = "The private values may differ"  # nothing compares them
     if change is not None:
-        shown = change["chance"] <= CHANGED
-        differ = "The private values differ" if shown else "It does not show that the private values differ"
+        sure = change["chance"] <= CHANGED
+        differ = "The private values differ" if sure else "It does not show that the private values differ"
     return (
-        f"The release tells {which} than was expected from {basis}: an agreement of about {after:.2f} "
-        f"instead of {before:.2f}. {differ} from these by more than the noise explains."
+        f"The release tells {which} than was expected from {basis}: an agreement of about {agreement:.2f} "
+        f"instead of {guess:.2f}. {differ} from these by more than the noise explains."
     )
 
 
-def model_doubt(told: Mapping[str, Any] | None) -> str:
+def model_doubt(verdict: Mapping[str, Any] | None) -> str:
     """A sentence where the released sums are unusual for the model that reads them; "" where they
     are not."""
-    model = None if told is None else told.get("model")
+    model = None if verdict is None else verdict.get("model")
     if model is None or model["chance"] > UNUSUAL:
         return ""
     return (
@@ -333,24 +333,24 @@ def model_doubt(told: Mapping[str, Any] | None) -> str:
 
 
 def map_follows(
-    stated: Mapping[str, Any], made: Mapping[str, Any], names: Sequence[str] = tuple(MAP_SLACKS)
+    block: Mapping[str, Any], computed: Mapping[str, Any], names: Sequence[str] = tuple(MAP_SLACKS)
 ) -> bool:
     """Whether an agreement, its shares and range are what a reader computes, but for what machines
     differ."""
-    return all(each in made and _same(stated[each], made[each], MAP_SLACKS[each]) for each in names)
+    return all(name in computed and _same(block[name], computed[name], MAP_SLACKS[name]) for name in names)
 
 
 def check_told(
-    statement: Mapping[str, Any], products: Products, *, sums: bool = False, whole: bool = False
+    statement: Mapping[str, Any], products: Products, *, sums: bool = False, complete: bool = False
 ) -> None:
     """Refuse what a statement tells about its map where it does not follow from the release. Raise
     `BundleError` if numbers against the true values differ from those recomputed, or words from the
     numbers; or if it tells a range without released `sums`, or nothing although today's schema
-    makes it `whole`. Whether that range and the model's chance follow is seen where the sums are
+    makes it `complete`. Whether that range and the model's chance follow is seen where the sums are
     read again (`check_again`)."""
-    told: Mapping[str, Any] | None = statement.get("told")
-    if told is None:
-        if whole and products.probability is not None:
+    verdict: Mapping[str, Any] | None = statement.get("told")
+    if verdict is None:
+        if complete and products.probability is not None:
             raise BundleError(
                 "The privacy statement tells nothing of its map, although its chances are published: ask the "
                 "publisher for the bundle as this program wrote it."
@@ -362,19 +362,19 @@ def check_told(
     if products.shown is not None:
         follows["map"] = _of_map(products, products.shown)
         names.append("map")
-    of_map = told.get("map") or {}
+    of_map = verdict.get("map") or {}
     between = {name: of_map[name] for name in ("low", "high") if name in of_map}
     if between and follows.get("map") is not None:
         follows["map"] = {**follows["map"], **between}
     unknown = bool(of_map) and None in (of_map["agreement"], of_map["right"])
     if between and (unknown or not (sums and between["low"] <= of_map["agreement"] <= between["high"])):
         raise BundleError("The range that the privacy statement tells of its agreement cannot be its own.")
-    unknown &= told["field"]["right"] is not None  # of a set that holds a hexagon both are known
-    if not follows or unknown or any(not _same_numbers(told.get(each), follows.get(each)) for each in names):
+    unknown &= verdict["field"]["right"] is not None  # of a set that holds a hexagon both are known
+    if not follows or unknown or any(not _same_numbers(verdict.get(of), follows.get(of)) for of in names):
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
-    if "model" in told and told["model"]["about"] not in ABOUT:
+    if "model" in verdict and verdict["model"]["about"] not in ABOUT:
         raise BundleError("What the privacy statement tells about its model is nothing that was looked at.")
-    if told["in_words"] != told_words(told):
+    if verdict["in_words"] != told_words(verdict):
         raise BundleError("The privacy statement's words about its map do not follow from its numbers.")
 
 
@@ -382,16 +382,16 @@ def _numbers(scores: StatedScores) -> dict[str, float | None]:
     return {name: _known(round(value, 6)) for name, value in asdict(scores).items()}
 
 
-def _same_numbers(stated: Mapping[str, Any] | None, follows: Mapping[str, Any] | None) -> bool:
-    if stated is None or follows is None:
-        return stated is follows
-    return stated.keys() == follows.keys() and all(_same(stated[name], follows[name]) for name in follows)
+def _same_numbers(block: Mapping[str, Any] | None, follows: Mapping[str, Any] | None) -> bool:
+    if block is None or follows is None:
+        return block is follows
+    return block.keys() == follows.keys() and all(_same(block[name], follows[name]) for name in follows)
 
 
-def _same(stated: float | str | None, follows: float | str | None, slack: float = SLACK) -> bool:
-    if not isinstance(stated, float | int) or not isinstance(follows, float | int):
-        return stated == follows
-    return abs(stated - follows) <= slack
+def _same(number: float | str | None, follows: float | str | None, slack: float = SLACK) -> bool:
+    if not isinstance(number, float | int) or not isinstance(follows, float | int):
+        return number == follows
+    return abs(number - follows) <= slack
 
 
 def _known(value: float | None) -> float | None:

@@ -24,44 +24,44 @@ def in_todays_words(statement: Statement, *, values: int = 1) -> dict[str, Any]:
     """The statement with what earlier versions said of its guarantee, of what the map promises and
     of a change said as today, where the numbers are the same. A record has so many
     `values`."""
-    made = {**statement, "guarantee": _guarantee(statement["guarantee"], values)}
+    todays = {**statement, "guarantee": _guarantee(statement["guarantee"], values)}
     if statement.get("told") is not None:
-        made["told"] = _told(statement)
-    return made
+        todays["told"] = _told(statement)
+    return todays
 
 
-def _guarantee(stated: Statement, values: int) -> dict[str, Any]:
+def _guarantee(guarantee: Statement, values: int) -> dict[str, Any]:
     """Until 29 November 2026 the chance of a guess was given in per cent; until 26 November 2026 what
     is not protected did not name refusals and the ledger."""
-    today = with_words(stated, values=values)
-    one, chance = promises.protected_word(stated), surest_of(stated)
+    today = with_words(guarantee, values=values)
+    noun, chance = promises.protected_word(guarantee), surest_of(guarantee)
     guess = (
-        f"Someone who gave a claim about that {one} even odds and sees what is published guesses right "
+        f"Someone who gave a claim about that {noun} even odds and sees what is published guesses right "
         f"with a chance of at most {share(chance)}."
     )
-    in_words = today["in_words"].replace(f"{guess_words(chance, one)}.", guess)
+    in_words = today["in_words"].replace(f"{guess_words(chance, noun)}.", guess)
     hidden = [_OF_THE_AREA if text == promises.OF_THE_AREA else text for text in today["not_protected"]]
-    made = dict(stated)
-    if stated["in_words"] == in_words:
-        made["in_words"] = today["in_words"]
-    if stated["not_protected"] in (hidden, hidden[:-2]):
-        made["not_protected"] = today["not_protected"]
-    return made
+    todays = dict(guarantee)
+    if guarantee["in_words"] == in_words:
+        todays["in_words"] = today["in_words"]
+    if guarantee["not_protected"] in (hidden, hidden[:-2]):
+        todays["not_protected"] = today["not_protected"]
+    return todays
 
 
 def _told(statement: Statement) -> dict[str, Any]:
-    told, subject = statement["told"], statement["subject"]
-    made, judged, change = dict(told), told.get("judged"), told.get("change")
-    if judged is not None and judged["in_words"] == TOO_FEW and told["in_words"] == figures_told(told):
-        made["in_words"] = TOO_FEW
+    verdict, subject = statement["told"], statement["subject"]
+    todays, judged, change = dict(verdict), verdict.get("judged"), verdict.get("change")
+    if judged is not None and judged["in_words"] == TOO_FEW and verdict["in_words"] == figures_told(verdict):
+        todays["in_words"] = TOO_FEW
     if judged is not None and judged["in_words"] == _promise(judged, subject["direction"]):
-        made["judged"] = {**judged, "in_words": promise_words(judged, subject["direction"])}
-        if told["in_words"] == told_words(told):
-            made["in_words"] = told_words(made)
+        todays["judged"] = {**judged, "in_words": promise_words(judged, subject["direction"])}
+        if verdict["in_words"] == told_words(verdict):
+            todays["in_words"] = told_words(todays)
     transform = statement["response"]["transform"]
     if change is not None and change["in_words"] == _change(change, transform, subject["unit"]):
-        made["change"] = {**change, "in_words": change_words(change, transform, subject)}
-    return made
+        todays["change"] = {**change, "in_words": change_words(change, transform, subject)}
+    return todays
 
 
 def _promise(judged: Statement, direction: Direction) -> str:
@@ -80,17 +80,17 @@ def _change(change: Statement, transform: str, unit: str) -> str:
     what, unit = ("shares", "percentage points") if transform == "probit" else ("values", unit)
 
     def level(value: float) -> str:
-        shown = 0.0 if transform == "probit" and abs(value) < LEAST_POINTS else abs(value)
-        return f"{quantity(shown, unit, 2)} {'lower' if value < 0.0 else 'higher'}"
+        size = 0.0 if transform == "probit" and abs(value) < LEAST_POINTS else abs(value)
+        return f"{quantity(size, unit, 2)} {'lower' if value < 0.0 else 'higher'}"
 
     higher, low, high = (change[name] for name in ("higher", "low", "high"))
     if transform == "log":
-        now, least, most = (significant(1.0 + each / 100.0, 3) for each in (higher, low, high))
-        mean = f"In the geometric mean they are {now} times as high (90 % interval: {least} to {most} times)."
+        times, low, high = (significant(1.0 + percentage / 100.0, 3) for percentage in (higher, low, high))
+        mean = f"In the geometric mean they are {times} times as high (90 % interval: {low} to {high} times)."
     else:
         mean = f"On average they are {level(higher)} (90 % interval: {level(low)} to {level(high)})."
-    shown = change["chance"] <= CHANGED
-    differ = f"The {what} differ" if shown else f"The release does not show that the {what} differ"
+    differ_surely = change["chance"] <= CHANGED
+    differ = f"The {what} differ" if differ_surely else f"The release does not show that the {what} differ"
     return (
         f"{differ} from those of the public map by more than chance: had nothing changed, so large a "
         f"difference had a chance of {per_cent(change['chance'])}. {mean}"

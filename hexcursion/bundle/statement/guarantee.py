@@ -32,11 +32,11 @@ def neighbours_text(protected: promises.Protected) -> str:
     owner, places = protected.owner, protected.protects == "values and places"
     if owner is not None and (owner["records"] > 1 or protected.relation == "add-or-remove"):
         return _owners_text(protected, owner)
-    one = "record of a cell" if protected.unit == "cell" else "record"
+    noun = "record of a cell" if protected.unit == "cell" else "record"
     many = "sets of cell records" if protected.unit == "cell" else "datasets"
     if protected.relation == "add-or-remove":
         return (
-            f"Two {many} that differ in one {one}, which one of them has and the other has not, within the "
+            f"Two {many} that differ in one {noun}, which one of them has and the other has not, within the "
             "area and the filters of the release."
         )
     place = "cell" if protected.unit == "cell" else "place"
@@ -46,7 +46,7 @@ def neighbours_text(protected: promises.Protected) -> str:
     elif places:
         what = f"in {protected.of_record}, its {place} or both"
     return (
-        f"Two {many} of the same size that differ in one {one}, exchanged for another within the area and "
+        f"Two {many} of the same size that differ in one {noun}, exchanged for another within the area and "
         f"the filters of the release: {what}."
     )
 
@@ -74,11 +74,11 @@ def guarantee_block(release: Release) -> dict[str, Any]:
     a bound that is not proved, or text that is too long."""
     privacy = release.privacy
     if privacy.unit not in get_args(Unit):
-        known = ", ".join(get_args(Unit))
-        raise BundleError(f"The unit of protection must be one of {known}, not {privacy.unit!r}.")
+        units = ", ".join(get_args(Unit))
+        raise BundleError(f"The unit of protection must be one of {units}, not {privacy.unit!r}.")
     if not privacy.proved:
         raise BundleError(f"The bound {privacy.bound!r} is not proved: a release cannot rest on it.")
-    stated: dict[str, Any] = {
+    block: dict[str, Any] = {
         "unit": privacy.unit,
         "unit_word": clean(privacy.unit_word, 40, "The word for the unit of protection"),
         "protects": release.protects,
@@ -104,8 +104,8 @@ def guarantee_block(release: Release) -> dict[str, Any]:
         ],
         "curve": _curve(privacy.rdp_orders, privacy.rdp_values),
     }
-    stated["cost"] = _cost(privacy, promised_neighbours(stated))
-    return with_words(stated, values=values_of(release.design))
+    block["cost"] = _cost(privacy, promised_neighbours(block))
+    return with_words(block, values=values_of(release.design))
 
 
 def owner_block(privacy: PrivacyFacts) -> dict[str, Any] | None:
@@ -123,31 +123,31 @@ def stated_owner(guarantee: Mapping[str, Any]) -> Owner | None:
     return None if owner is None else Owner(owner["records"], owner["apart"])
 
 
-def with_words(stated: Mapping[str, Any], *, values: int = 1) -> dict[str, Any]:
+def with_words(guarantee: Mapping[str, Any], *, values: int = 1) -> dict[str, Any]:
     """The block with every text that follows from its facts, for records with a number of `values`."""
-    protected, n = promises.Protected.by(stated, values), stated["n"]
-    epsilon, delta, chance = stated["epsilon"], stated["delta"], surest_of(stated)
-    each_row = "equal_rows" in stated
+    protected, n = promises.Protected.by(guarantee, values), guarantee["n"]
+    epsilon, delta, chance = guarantee["epsilon"], guarantee["delta"], surest_of(guarantee)
+    each_row = "equal_rows" in guarantee
     return {
-        **stated,
+        **guarantee,
         "neighbours": neighbours_text(protected),
         "in_words": promises.epsilon_sentence(protected, epsilon, delta, n, chance=chance),
         "times_more_likely": words.times(epsilon),
         "protected": promises.protected_text(protected, n),
         "not_protected": list(promises.not_protected_texts(protected, each_row=each_row)),
-        "groups": [{**line, "in_words": _group_words(line, protected.one)} for line in stated["groups"]],
+        "groups": [{**line, "in_words": _group_words(line, protected.one)} for line in guarantee["groups"]],
     }
 
 
-def surest_of(stated: Mapping[str, Any]) -> float:
+def surest_of(guarantee: Mapping[str, Any]) -> float:
     """The chance of a right guess at even odds that a guarantee leaves, by its epsilon or its
     stated mu."""
     return words.surest(
-        stated["epsilon"],
-        stated["delta"],
-        stated["relation"],
-        stated["cost"].get("gaussian_mu"),
-        stated["cost"]["distance"],
+        guarantee["epsilon"],
+        guarantee["delta"],
+        guarantee["relation"],
+        guarantee["cost"].get("gaussian_mu"),
+        guarantee["cost"]["distance"],
     )
 
 
@@ -159,11 +159,11 @@ def together_text(guarantees: Sequence[Mapping[str, Any]]) -> str:
     """
     if len(guarantees) < 2:
         return ""
-    cost, delta = together(map(stated_cost, guarantees)), min(each["delta"] for each in guarantees)
-    named = {promises.protected_word(each) for each in guarantees}
-    one = named.pop() if len(named) == 1 else "record"
+    cost, delta = together(map(stated_cost, guarantees)), min(guarantee["delta"] for guarantee in guarantees)
+    nouns = {promises.protected_word(guarantee) for guarantee in guarantees}
+    noun = nouns.pop() if len(nouns) == 1 else "record"
     return (
-        f"Releases of the same records promise less together: one {one} that is in all {len(guarantees):,} "
+        f"Releases of the same records promise less together: one {noun} that is in all {len(guarantees):,} "
         f"is protected at epsilon {upper(epsilon(cost, delta).epsilon)} at delta {words.slack(delta)}"
         f"{together_guess(guarantees)}."
     )
@@ -172,9 +172,9 @@ def together_text(guarantees: Sequence[Mapping[str, Any]]) -> str:
 def together_guess(guarantees: Sequence[Mapping[str, Any]]) -> str:
     """The bound on a guess about a person in all of the releases, as the end of a
     sentence; "" where a delta allows a whole record to be published."""
-    if any(each["n"] * each["delta"] >= 1.0 for each in guarantees):
+    if any(guarantee["n"] * guarantee["delta"] >= 1.0 for guarantee in guarantees):
         return ""
-    cost, delta = together(map(stated_cost, guarantees)), min(each["delta"] for each in guarantees)
+    cost, delta = together(map(stated_cost, guarantees)), min(guarantee["delta"] for guarantee in guarantees)
     relation: Relation = "add-or-remove" if cost.neighbours == "add-or-remove" else "replace-one"
     bound = epsilon(cost, delta).epsilon
     chance = words.surest(bound, delta, relation, cost.gaussian_mu, cost.distance)
@@ -208,16 +208,16 @@ def _cost(privacy: PrivacyFacts, neighbours: Neighbours) -> dict[str, Any]:
 
 
 def _own(cost: Cost) -> dict[str, Any]:
-    stated: dict[str, Any] = {"distance": float(cost.distance), "neighbours": cost.neighbours}
+    block: dict[str, Any] = {"distance": float(cost.distance), "neighbours": cost.neighbours}
     if cost.exchange_mu is not None:
-        stated["exchange_mu"] = float(cost.exchange_mu)
+        block["exchange_mu"] = float(cost.exchange_mu)
     if cost.pairs is not None:
-        stated |= {"leverage": float(cost.pairs.leverage), "paths": int(cost.pairs.paths)}
+        block |= {"leverage": float(cost.pairs.leverage), "paths": int(cost.pairs.paths)}
     if cost.gaussian_mu is not None:
-        stated["gaussian_mu"] = float(cost.gaussian_mu)
+        block["gaussian_mu"] = float(cost.gaussian_mu)
     if cost.pure_epsilon is not None:
-        stated["pure_epsilon"] = float(cost.pure_epsilon)
-    return stated
+        block["pure_epsilon"] = float(cost.pure_epsilon)
+    return block
 
 
 # A number that was rounded on its way through JSON or another machine's logarithm is still the
@@ -231,19 +231,19 @@ def stated_cost(guarantee: Mapping[str, Any]) -> Cost:
     """The cost that a guarantee states, composed anew where it states parts. Raise `BundleError` if
     its parts contradict each other, or the curve is damaged."""
     hidden = promised_neighbours(guarantee)
-    whole = _one_cost(guarantee["curve"], guarantee["cost"], hidden)
+    cost = _one_cost(guarantee["curve"], guarantee["cost"], hidden)
     parts = guarantee["cost"].get("parts")
     if parts is None:
-        return whole
+        return cost
     composed = compose(_one_cost(part.get("curve"), part, hidden) for part in parts)
-    for stated, follows in (
-        (whole.curve.values, composed.curve.values),
-        (whole.gaussian_mu, composed.gaussian_mu),
-        (whole.pure_epsilon, composed.pure_epsilon),
-        (whole.distance, composed.distance),
+    for amount, follows in (
+        (cost.curve.values, composed.curve.values),
+        (cost.gaussian_mu, composed.gaussian_mu),
+        (cost.pure_epsilon, composed.pure_epsilon),
+        (cost.distance, composed.distance),
     ):
-        if stated is not None and (
-            follows is None or np.any(np.asarray(stated) < np.asarray(follows) * (1.0 - SLACK))
+        if amount is not None and (
+            follows is None or np.any(np.asarray(amount) < np.asarray(follows) * (1.0 - SLACK))
         ):
             raise BundleError("The privacy statement's cost is smaller than its parts together.")
     return composed
@@ -290,23 +290,23 @@ def _one_cost(
     return Cost(curve, mu, pure, pairs, cost["distance"], (), neighbours, exchange)
 
 
-def check_noise(guarantee: Mapping[str, Any], least: Cost | None, *, whole: bool = False) -> None:
-    """Raise BundleError if the stated cost is below `least`, what the design's own noise costs,
+def check_noise(guarantee: Mapping[str, Any], noise_cost: Cost | None, *, complete: bool = False) -> None:
+    """Raise BundleError if the stated cost is below `noise_cost`, what the design's own noise costs,
     where that is known. A pilot or anything else besides the release makes the stated cost larger,
-    never smaller. A `whole` statement, of today's schema, lacks no price that is known."""
-    if least is None:
+    never smaller. A `complete` statement, of today's schema, lacks no price that is known."""
+    if noise_cost is None:
         return
     cost = stated_cost(guarantee)
-    if whole and least.exchange_mu is not None and cost.exchange_mu is None:
+    if complete and noise_cost.exchange_mu is not None and cost.exchange_mu is None:
         raise BundleError("The privacy statement lacks the price of an exchanged record: it is not whole.")
     pairs = [
-        (getattr(cost, name), getattr(least, name))
+        (getattr(cost, name), getattr(noise_cost, name))
         for name in ("gaussian_mu", "exchange_mu", "pure_epsilon", "distance")
     ]
-    lower_curve = np.any(cost.curve.values < least.curve.values * (1.0 - SLACK))
+    lower_curve = np.any(cost.curve.values < noise_cost.curve.values * (1.0 - SLACK))
     if lower_curve or any(
-        stated is not None and needed is not None and stated < needed * (1.0 - SLACK)
-        for stated, needed in pairs
+        amount is not None and needed is not None and amount < needed * (1.0 - SLACK)
+        for amount, needed in pairs
     ):
         raise BundleError(
             "The privacy statement's cost is smaller than what the noise of its design costs: do not trust "
@@ -314,9 +314,9 @@ def check_noise(guarantee: Mapping[str, Any], least: Cost | None, *, whole: bool
         )
 
 
-def check_guarantee(guarantee: Mapping[str, Any], *, values: int = 1, whole: bool = False) -> None:
+def check_guarantee(guarantee: Mapping[str, Any], *, values: int = 1, complete: bool = False) -> None:
     """Raise BundleError, naming the first promise or sentence that does not follow from the stated
-    cost. A `whole` statement, of today's schema, says for which neighbours each cost holds."""
+    cost. A `complete` statement, of today's schema, says for which neighbours each cost holds."""
     if guarantee["unit"] not in get_args(Unit):
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
     if guarantee["n_is_public"] != (guarantee["relation"] == "replace-one"):
@@ -329,7 +329,7 @@ def check_guarantee(guarantee: Mapping[str, Any], *, values: int = 1, whole: boo
         raise BundleError("The privacy statement counts equal rows where its records are hexagons.")
     cost = stated_cost(guarantee)
     parts = (guarantee["cost"], *guarantee["cost"].get("parts", ()))
-    if whole and any("neighbours" not in part for part in parts):
+    if complete and any("neighbours" not in part for part in parts):
         raise BundleError("The privacy statement's cost does not say for which neighbours it holds.")
     order = guarantee["order"]
     if order is not None and not np.any(np.abs(ORDERS - order) <= ORDER_SLACK * ORDERS):
@@ -341,19 +341,19 @@ def check_guarantee(guarantee: Mapping[str, Any], *, values: int = 1, whole: boo
         )
     if order is not None:
         at = np.abs(ORDERS - order) <= ORDER_SLACK * ORDERS
-        given = epsilon_from_rdp(ORDERS[at], cost.curve.values[at], guarantee["delta"]).epsilon
-        if given > guarantee["epsilon"] * (1.0 + SLACK) + SLACK:
+        epsilon_at_order = epsilon_from_rdp(ORDERS[at], cost.curve.values[at], guarantee["delta"]).epsilon
+        if epsilon_at_order > guarantee["epsilon"] * (1.0 + SLACK) + SLACK:
             raise BundleError("The privacy statement names an order that does not give its epsilon.")
     _check_groups(guarantee, cost)
     _check_words(guarantee, values)
 
 
-def _read_curve(stated: Mapping[str, Any] | None) -> RdpCurve | None:
+def _read_curve(curve: Mapping[str, Any] | None) -> RdpCurve | None:
     """The curve on all public orders, without a bound at those that are not stated."""
-    if stated is None:
+    if curve is None:
         return None
-    orders, values = np.array(stated["orders"]), np.array(stated["values"])
-    if orders.size != values.size or not orders.size or any(b <= a for a, b in pairwise(stated["orders"])):
+    orders, values = np.array(curve["orders"]), np.array(curve["values"])
+    if orders.size != values.size or not orders.size or any(b <= a for a, b in pairwise(curve["orders"])):
         raise BundleError("The privacy statement's RDP curve is damaged.")
     places = np.searchsorted(ORDERS, orders * (1.0 - ORDER_SLACK)).clip(max=ORDERS.size - 1)
     if np.any(np.abs(ORDERS[places] - orders) > ORDER_SLACK * orders):
@@ -371,8 +371,8 @@ def _check_groups(guarantee: Mapping[str, Any], cost: Cost) -> None:
         by_rule, delta = group_privacy(guarantee["epsilon"], guarantee["delta"], line["records"])
         if line["epsilon"] >= by_rule * (1.0 - SLACK) and line["delta"] >= delta * (1.0 - SLACK):
             continue
-        least = group_epsilon(cost, line["records"], line["delta"]).epsilon
-        if not line["epsilon"] >= least * (1.0 - SLACK) - SLACK:
+        least_epsilon = group_epsilon(cost, line["records"], line["delta"]).epsilon
+        if not line["epsilon"] >= least_epsilon * (1.0 - SLACK) - SLACK:
             raise BundleError(
                 "A group line of the privacy statement promises more than follows from its cost."
             )

@@ -41,8 +41,12 @@ def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str,
     if says_nothing(statement):
         return {**block, "in_words": TOO_FEW}
     chance = tempered(products.probability) if _tempers(statement) else products.probability
-    found = promise_of(chance, products.classes == 0, products.judged, products.records)
-    block |= {"orange": _known(found.orange), "finds": _known(found.finds), "right": _known(found.right)}
+    promise = promise_of(chance, products.classes == 0, products.judged, products.records)
+    block |= {
+        "orange": _known(promise.orange),
+        "finds": _known(promise.finds),
+        "right": _known(promise.right),
+    }
     return {**block, "in_words": promise_words(block, products.direction)}
 
 

@@ -137,9 +137,9 @@ def _choice_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     clip = "none: records that are counted have no values"
     if facts.values:
         clip = _clip(response, facts.value_unit)
-    stated = origin or "its origin is not stated"
-    yield ReceiptLine("Centre", f"{_centre(response, facts.value_unit)}; {stated}.", not origin)
-    yield ReceiptLine("Clip bound", f"{clip}; {stated}.", not origin)
+    origin_words = origin or "its origin is not stated"
+    yield ReceiptLine("Centre", f"{_centre(response, facts.value_unit)}; {origin_words}.", not origin)
+    yield ReceiptLine("Clip bound", f"{clip}; {origin_words}.", not origin)
     if facts.prior_mean_origin is not None:
         yield ReceiptLine("Prior mean", f"Public: {facts.prior_mean_origin}.")
     yield ReceiptLine("Tuning", _tuning(facts.tuning), not facts.tuning.accounted)
@@ -273,12 +273,12 @@ def _epsilon_at(privacy: PrivacyFacts, delta: float) -> float:
 def _ledger_lines(ledger: BudgetLine | None) -> tuple[ReceiptLine, ...]:
     if ledger is None:
         return ()
-    before, after = (upper(value) for value in (ledger.before, ledger.after))
+    former, total = (upper(value) for value in (ledger.before, ledger.after))
     only = "" if ledger.hidden is None else f" They hide {promises.hidden_words(ledger.hidden)} and no more."
     at = "" if ledger.delta is None else f", at delta {words.slack(ledger.delta)}"
     spent = ReceiptLine(
         "Ledger",
-        f"All releases of these records: epsilon {before} before, {after} after this one{at}.{only}",
+        f"All releases of these records: epsilon {former} before, {total} after this one{at}.{only}",
         bool(only),
     )
     if ledger.left is None or ledger.budget is None:

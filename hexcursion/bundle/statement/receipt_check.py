@@ -185,33 +185,33 @@ def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[
     lines: list[dict[str, Any]] = list(statement["receipt"])
     _check_tuning(statement["tuning"])
     following = receipt_following(statement)
-    told = {line.topic for line in following}
+    topics = {line.topic for line in following}
     for line in lines:
-        if line["topic"] not in told and line["topic"] not in _SAID:
+        if line["topic"] not in topics and line["topic"] not in _SAID:
             raise BundleError(
                 f"The receipt has a line {line['topic']!r}: this program knows no such topic, and whoever "
                 "published the bundle may have written it. Do not trust it."
             )
     present = {line["topic"] for line in lines}
-    needed = {*(told if strict else _ALWAYS), *(_needed(statement) if strict else ())}
+    needed = {*(topics if strict else _ALWAYS), *(_needed(statement) if strict else ())}
     if statement["guarantee"]["groups"]:
         needed.add("Group")
     if missing := sorted(needed - present):
         raise BundleError(f"The receipt lacks the line {missing[0]!r}: the privacy statement is not whole.")
-    for topic in sorted(present - told):
+    for topic in sorted(present - topics):
         count = sum(line["topic"] == topic for line in lines)
         if count > 1 and topic not in _SEVERAL:
             raise BundleError(f"The receipt says twice what it says of {topic!r}.")
     if not strict:
-        rest = [line for line in lines if line["topic"] not in told]
-        return [{"topic": new.topic, "text": new.text, "warning": new.warning} for new in following] + rest
+        foreign = [line for line in lines if line["topic"] not in topics]
+        return [{"topic": new.topic, "text": new.text, "warning": new.warning} for new in following] + foreign
     for topic in dict.fromkeys(line["topic"] for line in lines):
-        said = [line for line in lines if line["topic"] == topic]
-        should = [line for line in following if line.topic == topic]
+        texts = [line for line in lines if line["topic"] == topic]
+        ours = [line for line in following if line.topic == topic]
         right = (
-            len(said) == len(should) and all(_same(line, new) for line, new in zip(said, should, strict=True))
-            if should
-            else all(_fits(line, statement) for line in said)
+            len(texts) == len(ours) and all(_same(line, new) for line, new in zip(texts, ours, strict=True))
+            if ours
+            else all(_fits(line, statement) for line in texts)
         )
         if not right:
             raise BundleError(f"The receipt's line {topic!r} does not follow from the privacy statement.")
@@ -228,8 +228,8 @@ def publishers_own(line: Line, statement: Mapping[str, Any]) -> bool:
 def publishers_notes(statement: Mapping[str, Any]) -> list[str]:
     """The notes of a statement without the one about its trip, which follows from the trip's
     numbers."""
-    own = statement.get("trip", {}).get("in_words")
-    return [note for note in statement["release"]["notes"] if note != own]
+    trip_note = statement.get("trip", {}).get("in_words")
+    return [note for note in statement["release"]["notes"] if note != trip_note]
 
 
 def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
@@ -286,7 +286,7 @@ def _needed(statement: Mapping[str, Any]) -> set[str]:
     """Further topics, which other fields ask for."""
     expected = statement["expected"]
     poor = expected is not None and _poor(expected, statement["guarantee"]["n"])
-    asked = {
+    topics = {
         "Ledger": bool(statement["ledger"]["entry"]),
         "Budget": bool(statement["ledger"]["entry"]),
         "Prior mean": statement["prior_mean_used"],
@@ -294,7 +294,7 @@ def _needed(statement: Mapping[str, Any]) -> set[str]:
         "Covariates": "covariates" in statement,
         LOW_AGREEMENT: poor,
     }
-    return {topic for topic, there in asked.items() if there}
+    return {topic for topic, needed in topics.items() if needed}
 
 
 def _poor(expected: Mapping[str, Any], n: int) -> bool:
@@ -306,17 +306,17 @@ def _poor(expected: Mapping[str, Any], n: int) -> bool:
     )
 
 
-def _same(said: Line, should: ReceiptLine) -> bool:
+def _same(line: Line, should: ReceiptLine) -> bool:
     """Equal but for dots and spaces at the end, and the last digit of the one number that is solved
     for."""
-    if said["warning"] != should.warning:
+    if line["warning"] != should.warning:
         return False
-    texts = [_tidy(text) for text in (said["text"], should.text)]
+    texts = [_tidy(text) for text in (line["text"], should.text)]
     if should.topic == "Delta":
-        found = [_LAST_NUMBER.match(f"{text}.") for text in texts]
-        if found[0] is not None and found[1] is not None and found[0][1] == found[1][1]:
-            stated, solved = (float(one[2].replace(",", "")) for one in found if one is not None)
-            return abs(stated - solved) <= 1.1e-3 * solved
+        numbers = [_LAST_NUMBER.match(f"{text}.") for text in texts]
+        if numbers[0] is not None and numbers[1] is not None and numbers[0][1] == numbers[1][1]:
+            delta, solved = (float(number[2].replace(",", "")) for number in numbers if number is not None)
+            return abs(delta - solved) <= 1.1e-3 * solved
     return texts[0] == texts[1]
 
 
@@ -329,16 +329,16 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
     topic = line["topic"]
     if topic == "Question" and (relative := statement["subject"].get("relative")) is not None:
         by = "divided by" if relative["ratio"] else "less"
-        asked = f"Every value is taken {by} a public field, which the bundle holds: {relative['origin']}"
-        return _tidy(line["text"]) == _tidy(asked) and not line["warning"]
+        text = f"Every value is taken {by} a public field, which the bundle holds: {relative['origin']}"
+        return _tidy(line["text"]) == _tidy(text) and not line["warning"]
     if topic == "Covariates" and (read := statement.get("covariates")) is not None:
         origins = "; ".join(column["origin"] for column in read["columns"])
         sentence = f"Public numbers of each hexagon, which the bundle holds: {origins}"
         return _tidy(line["text"]) == _tidy(sentence) and not line["warning"]
     for pattern, warning in _SAID[topic]:
-        found = re.fullmatch(pattern, line["text"])
-        if found is not None and line["warning"] is warning:
-            if topic == "Ledger" and not _adds_up(found.groupdict(), statement["guarantee"]):
+        match = re.fullmatch(pattern, line["text"])
+        if match is not None and line["warning"] is warning:
+            if topic == "Ledger" and not _adds_up(match.groupdict(), statement["guarantee"]):
                 return False
             if topic == "Budget" and not _left_follows(line["text"], statement["receipt"]):
                 return False
@@ -351,12 +351,12 @@ SHOWN = 2e-3
 digits."""
 
 
-def _adds_up(said: Mapping[str, str | None], guarantee: Mapping[str, Any]) -> bool:
+def _adds_up(numbers: Mapping[str, str | None], guarantee: Mapping[str, Any]) -> bool:
     """Whether all releases together cost at least those before, and at least this one at its own
     delta."""
-    before, after = (_number(said[name] or "") for name in ("before", "after"))
-    own = 0.0 if said.get("at") or said.get("hide") else guarantee["epsilon"]
-    return after >= before and after >= own * (1.0 - SLACK)
+    former, total = (_number(numbers[name] or "") for name in ("before", "after"))
+    cost = 0.0 if numbers.get("at") or numbers.get("hide") else guarantee["epsilon"]
+    return total >= former and total >= cost * (1.0 - SLACK)
 
 
 def _left_follows(text: str, receipt: Sequence[Line]) -> bool:
@@ -364,33 +364,33 @@ def _left_follows(text: str, receipt: Sequence[Line]) -> bool:
     spent = [
         re.search(rf"({_N}) after this one", line["text"]) for line in receipt if line["topic"] == "Ledger"
     ]
-    found = re.match(rf"epsilon ({_N}) in total, (?:({_N}) left|over budget)\.", text)
-    if found is None or not spent or spent[0] is None:
+    left = re.match(rf"epsilon ({_N}) in total, (?:({_N}) left|over budget)\.", text)
+    if left is None or not spent or spent[0] is None:
         return True
-    total, after = _number(found[1]), _number(spent[0][1])
-    near = SHOWN * max(total, after) + words.DUST
-    if found[2] is None:
-        return after >= total - near
-    return abs(max(0.0, total - after) - _number(found[2])) <= near
+    total, spent_now = _number(left[1]), _number(spent[0][1])
+    near = SHOWN * max(total, spent_now) + words.DUST
+    if left[2] is None:
+        return spent_now >= total - near
+    return abs(max(0.0, total - spent_now) - _number(left[2])) <= near
 
 
 def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:
     """Whether the numbers in the line about a poor map would stop a release and fit the
     expectation."""
     expected = statement["expected"] or {}
-    own = [expected[name] for name in ("high", "agreement") if expected.get(name) is not None]
-    short = f"{math.floor(1_000 * own[0]) / 1_000:.3f}" if own and own[0] < LEAST_AGREEMENT else ""
+    shares = [expected[name] for name in ("high", "agreement") if expected.get(name) is not None]
+    short = f"{math.floor(1_000 * shares[0]) / 1_000:.3f}" if shares and shares[0] < LEAST_AGREEMENT else ""
     n = statement["guarantee"]["n"]
-    if any(int(one) != n or n > TOO_FEW_RECORDS for one in _FEW.findall(text)):
+    if any(int(number) != n or n > TOO_FEW_RECORDS for number in _FEW.findall(text)):
         return False
     if "on their right side" in text and not expected.get("gain", 0.0) < 0.0:
         return False
     return (
-        all(one == short for one in _REACH.findall(text))
+        all(number == short for number in _REACH.findall(text))
         and all(
-            _number(other) < _number(one)
-            and any(f"{each:.{len(other.partition('.')[2])}f}" == other for each in own)
-            for one, other in _BETTER.findall(text)
+            _number(other) < _number(number)
+            and any(f"{share:.{len(other.partition('.')[2])}f}" == other for share in shares)
+            for number, other in _BETTER.findall(text)
         )
         and all(HALF_AS_GOOD * int(of) <= int(times) <= int(of) for times, of in _TIMES.findall(text))
     )

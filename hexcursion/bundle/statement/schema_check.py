@@ -52,12 +52,12 @@ def check_statement(statement: Any, schema: bytes | None = None, *, earlier: boo
     values = values_of(design_from(checked["design"]))
     if not today:
         checked = in_todays_words(checked, values=values)
-    check_guarantee(checked["guarantee"], values=values, whole=today)
+    check_guarantee(checked["guarantee"], values=values, complete=today)
     if today and [line["records"] for line in checked["guarantee"]["groups"]] != list(GROUPS):
         raise BundleError(
             f"The privacy statement needs a group line for {', '.join(map(str, GROUPS))} records, each once."
         )
-    check_noise(checked["guarantee"], least_cost(checked), whole=today)
+    check_noise(checked["guarantee"], least_cost(checked), complete=today)
     _check_bound(checked)
     _check_texts(checked)
     if today:
@@ -73,21 +73,21 @@ def check_statement(statement: Any, schema: bytes | None = None, *, earlier: boo
 def _expectations(statement: Mapping[str, Any], *, today: bool) -> tuple[str, ...]:
     """What may be said of an expectation; earlier versions said figures of too few records too."""
     expected = statement["expected"]
-    said = expected_words(expected, few=says_nothing(statement))
-    return (said,) if today else (said, expected_words(expected))
+    sentence = expected_words(expected, too_few=says_nothing(statement))
+    return (sentence,) if today else (sentence, expected_words(expected))
 
 
 def least_cost(statement: dict[str, Any]) -> Cost | None:
     """What the noise of a statement's design costs at least those whom its guarantee is about."""
     design, owner = design_from(statement["design"]), stated_owner(statement["guarantee"])
-    least = questions.least_cost(design)
-    if least is None or owner is None:
-        return least
-    if least.gaussian_mu is None:
-        return group_cost(least, owner.records)
+    noise_cost = questions.least_cost(design)
+    if noise_cost is None or owner is None:
+        return noise_cost
+    if noise_cost.gaussian_mu is None:
+        return group_cost(noise_cost, owner.records)
     apart = mechanism_of(design).apart_mu(design, owner.records) if owner.apart else None
-    mu = owner.records * least.gaussian_mu
-    return Cost.gaussian(mu if apart is None else min(mu, apart), least.distance)
+    mu = owner.records * noise_cost.gaussian_mu
+    return Cost.gaussian(mu if apart is None else min(mu, apart), noise_cost.distance)
 
 
 def check_design(statement: dict[str, Any]) -> None:
@@ -111,8 +111,8 @@ def check_threshold(statement: dict[str, Any]) -> None:
         level = float(scale.forward(subject["threshold"]))
     except (ValueError, OverflowError) as error:
         raise BundleError(f"The privacy statement's threshold makes no sense: {error}") from error
-    stated = subject["threshold_response"]
-    if not math.isfinite(level) or abs(level - stated) > SLACK * max(1.0, abs(level)):
+    stated_level = subject["threshold_response"]
+    if not math.isfinite(level) or abs(level - stated_level) > SLACK * max(1.0, abs(level)):
         raise BundleError("The privacy statement gives two different thresholds.")
 
 
@@ -134,10 +134,10 @@ def _check_texts(statement: dict[str, Any]) -> None:
     design = design_from(statement["design"])
     draws = statement["paths"].get("draws", {}).get("count")
     by_map = statement["products"].get("cut_by_map", False)
-    made = products_block(design, draws, ranked=statement["paths"]["field"], cut_by_map=by_map)
+    products_again = products_block(design, draws, ranked=statement["paths"]["field"], cut_by_map=by_map)
     if "judged" not in statement["products"]:  # an earlier version, which judged other hexagons
-        del made["judged"]
-    if statement["products"] != made:
+        del products_again["judged"]
+    if statement["products"] != products_again:
         raise BundleError("The privacy statement contradicts itself about its products.")
     if statement["response"]["formula"] != FORMULA[statement["response"]["transform"]]:
         raise BundleError("The privacy statement contradicts itself about its response.")
@@ -189,6 +189,6 @@ def _check_trip(statement: dict[str, Any]) -> None:
     trip = statement.get("trip")
     if trip is None:
         return
-    said = TripProtection.of_block(trip).in_words
-    if trip["in_words"] != said or said not in statement["release"]["notes"]:
+    sentence = TripProtection.of_block(trip).in_words
+    if trip["in_words"] != sentence or sentence not in statement["release"]["notes"]:
         raise BundleError("The privacy statement contradicts itself about the trip that tells its places.")

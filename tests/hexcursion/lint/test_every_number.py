@@ -127,7 +127,7 @@ def told_anew(statement: Statement) -> Statement:
     values = values_of(design_from(statement["design"]))
     statement["guarantee"] = with_words(statement["guarantee"], values=values)
     few = says_nothing(statement)
-    for name, words in (("expected", partial(expected_words, few=few)), ("told", told_words)):
+    for name, words in (("expected", partial(expected_words, too_few=few)), ("told", told_words)):
         if statement.get(name):
             statement[name]["in_words"] = words(statement[name])
     statement["evaluation"].update(evaluated(statement))

@@ -331,7 +331,7 @@ def test_the_largest_regions_come_first_and_say_where_they_are(domain: Domain) -
     assert found[0].where.startswith(("north-east", "east"))
     assert found[1].where.startswith("south-west")
     assert largest_regions(domain, np.zeros(domain.size, dtype=bool)) == ()
-    assert len(largest_regions(domain, members, most=1)) == 1
+    assert len(largest_regions(domain, members, limit=1)) == 1
     assert coordinates(-0.127, -33.5) == "33.50° S, 0.13° W"
     assert place(domain).startswith("122 hexagons of about 0.667 km²")
 

@@ -122,7 +122,7 @@ def test_a_bundle_from_before_costs_named_their_neighbours_still_opens(domain: D
     del found["cost"]["neighbours"]
     check_guarantee(found)
     with pytest.raises(BundleError, match="for which neighbours it holds"):
-        check_guarantee(found, whole=True)
+        check_guarantee(found, complete=True)
     assert stated_cost({**found, "relation": "add-or-remove"}).neighbours == "add-or-remove"
 
 
