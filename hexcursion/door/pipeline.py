@@ -225,7 +225,7 @@ def search_design(
     be reached.
     """
     with closing(make_executor(*workers, project.settings.dask)) as executor:
-        return tune(project, Run(report or silent, executor), beside=beside, walked=walked)
+        return tune(project, Run(report or silent, executor), frontier=beside, walked=walked)
 
 
 def compare_settings(

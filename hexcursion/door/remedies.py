@@ -227,4 +227,4 @@ def _tried(project: Project, tuned: Tuned, remedy: Remedy, report: Report) -> tu
         changed = replace(project, settings=settings)
     else:
         changed = load_project(settings, part_of(report, 0.0, 0.3))
-    return changed, tune(changed, Run(report).part(0.3, 0.7), beside=()).choice
+    return changed, tune(changed, Run(report).part(0.3, 0.7), frontier=()).choice

@@ -49,10 +49,10 @@ def noise_beside_one(columns: int) -> float:
     >>> noise_beside_one(4), round(noise_beside_one(3), 3), round(noise_beside_one(20), 2)
     (1.6, 1.425, 3.39)
     """
-    known = list(NOISE_BESIDE_ONE)
-    if columns > known[-1]:
-        return NOISE_BESIDE_ONE[known[-1]] * math.sqrt(columns / known[-1])
-    return float(np.interp(columns, known, list(NOISE_BESIDE_ONE.values())))
+    sizes = list(NOISE_BESIDE_ONE)
+    if columns > sizes[-1]:
+        return NOISE_BESIDE_ONE[sizes[-1]] * math.sqrt(columns / sizes[-1])
+    return float(np.interp(columns, sizes, list(NOISE_BESIDE_ONE.values())))
 
 
 def noise_of_column(design: AtlasDesign, column: int) -> float:
@@ -68,8 +68,8 @@ def noise_of_column(design: AtlasDesign, column: int) -> float:
     ball = design.ball
     if column in ball.answers:
         return ball.radius / ball.reach(column)
-    squares = [ball.reach(each) ** 2 for each in ball.amounts]
-    left = ball.radius**2 - sum(ball.reach(each) ** 2 for each in ball.answers)
+    squares = [ball.reach(number) ** 2 for number in ball.amounts]
+    left = ball.radius**2 - sum(ball.reach(number) ** 2 for number in ball.answers)
     usual = math.sqrt(sum(squares) / len(squares))
     return noise_beside_one(len(squares)) * ball.radius / math.sqrt(left) * usual / ball.reach(column)
 
@@ -106,19 +106,19 @@ def choose_atlas(project: AtlasProject, report: Report = silent) -> AtlasChoice:
     choices, tuned = [], []
     for number, layer in enumerate(project.layers):
         # About its published map a column is cut at that map's own bound: the ball is of equal deviations.
-        own = {"clip": None} if drift else {}
-        asked = replace(layer, settings=layer.settings.with_changes(epsilon=alone[number], **own))
+        changes = {"clip": None} if drift else {}
+        question = replace(layer, settings=layer.settings.with_changes(epsilon=alone[number], **changes))
         run = Run(report).part(number / count, 1 / count)
-        found = tune(asked, run, beside=(), facts=replace(facts, law=design.law_of(number)))
-        choice = replace(found.choice, design=design)
+        tuned_layer = tune(question, run, frontier=(), facts=replace(facts, law=design.law_of(number)))
+        choice = replace(tuned_layer.choice, design=design)
         choices.append(stated(layer, choice))
-        tuned.append(found)
+        tuned.append(tuned_layer)
     return AtlasChoice(design, facts, tuple(choices), tuple(tuned), alone)
 
 
 def foretold_words(choice: AtlasChoice, names: tuple[str, ...]) -> tuple[str, ...]:
     """What each map is expected to show, a sentence for each, after one on how that is known."""
-    alone = [significant(each, 3) for each in choice.alone]
+    alone = [significant(epsilon, 3) for epsilon in choice.alone]
     alike = len(set(alone)) == 1
     at = f"at epsilon {alone[0]}" if alike else f"at epsilon {listed(alone)} in turn"
     lines = [
@@ -126,13 +126,15 @@ def foretold_words(choice: AtlasChoice, names: tuple[str, ...]) -> tuple[str, ..
         "measured for unrelated columns."
     ]
     for name, layer in zip(names, choice.layers, strict=True):
-        found = layer.expected
+        forecast = layer.expected
         if layer.few:
             lines.append(f"{name}: {layer.few}.")
             continue
-        if found is None or found.agreement is None:
+        if forecast is None or forecast.agreement is None:
             lines.append(f"{name}: nothing is known.")
             continue
-        records = "" if found.records is None else f"{records_words(found.records)} on their right side, "
-        lines.append(f"{name}: {records}agreement (IoU) {significant(found.agreement, 2)}.")
+        records = (
+            "" if forecast.records is None else f"{records_words(forecast.records)} on their right side, "
+        )
+        lines.append(f"{name}: {records}agreement (IoU) {significant(forecast.agreement, 2)}.")
     return tuple(lines)

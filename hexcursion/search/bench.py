@@ -76,13 +76,13 @@ class Bench:
         scene = self.scene(response)
         return as_shown(scene, Scored(best, response, epsilon, utility_of(scene, design)))
 
-    def with_prior_noise(self, scored: Scored, share: float) -> Scored | None:
+    def with_prior_noise(self, candidate: Scored, share: float) -> Scored | None:
         """Return a design of paths with another share of prior noise in [0, 1), at the same budget; None
         where no scale meets it. Its own scale is the least that does."""
-        design = mechanism_of(scored.design).search.varied(scored.design, "noise_share", share)
-        scene = self.scene(scored.response)
-        found = _scorer(self._task, scene, design)(self._task.budget.epsilon)
-        return None if found is None else as_shown(scene, sharpened(self._task, found))
+        design = mechanism_of(candidate.design).search.varied(candidate.design, "noise_share", share)
+        scene = self.scene(candidate.response)
+        calibrated = _scorer(self._task, scene, design)(self._task.budget.epsilon)
+        return None if calibrated is None else as_shown(scene, sharpened(self._task, calibrated))
 
     def judged(self, design: Design, response: ResponseScale) -> Utility:
         """Records on the side that simulated releases show, and their agreement in judged hexagons; nothing
@@ -101,11 +101,11 @@ class SimulatedCoverage:
 
 def supported_confidence(paths: int) -> float | None:
     """The confidence of which so many paths can speak: they must be able to leave one out."""
-    return next((each for each in CONFIDENCES if supports(paths, each)), None)
+    return next((confidence for confidence in CONFIDENCES if supports(paths, confidence)), None)
 
 
 def coverage_of(
-    bench: Bench, scored: Scored, report: Report | None = None, releases: int = RELEASES
+    bench: Bench, candidate: Scored, report: Report | None = None, releases: int = RELEASES
 ) -> SimulatedCoverage:
     """Release the reference data again and again in simulation, and compare with their map without privacy.
 
@@ -114,25 +114,25 @@ def coverage_of(
     `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for a design with a single path.
     """
     tell = report or (lambda fraction, text: None)
-    design = scored.design
+    design = candidate.design
     confidence = supported_confidence(design.paths)
     if confidence is None:
         raise WorkflowError("one path cannot say what is sure: coverage needs at least two paths.")
-    world = bench.scene(scored.response).world
+    world = bench.scene(candidate.response).world
     prepared = mechanism_of(design).prepare(design, world.facts, world.records)
-    entropy, done = SimulationEntropy(COVERAGE_SEED), 0
+    entropy, number = SimulationEntropy(COVERAGE_SEED), 0
     up = bench.result.baseline == (world.direction == "above")
     truth = world.level + np.where(up, 1.0, -1.0)  # only the side of the threshold counts
 
     def one() -> tuple[Floats, Floats]:
-        nonlocal done
-        tell(done / releases, f"Simulated release {done + 1} of {releases}")
-        done += 1
+        nonlocal number
+        tell(number / releases, f"Simulated release {number + 1} of {releases}")
+        number += 1
         paths = draw_release(prepared, entropy, simulation=True).shifted(world.offset).paths
         return truth, smooth(world.facts.lattice, paths, design.smoothing)
 
-    found = simulated_coverage(one, world.level, confidence, releases, world.direction)
-    return SimulatedCoverage(found, confidence)
+    coverage = simulated_coverage(one, world.level, confidence, releases, world.direction)
+    return SimulatedCoverage(coverage, confidence)
 
 
 @dataclass(frozen=True)
@@ -154,27 +154,27 @@ class Variation:
     points: tuple[Varied, ...]
 
 
-def sweep(bench: Bench, scored: Scored, report: Report | None = None) -> tuple[Variation, ...]:
+def sweep(bench: Bench, candidate: Scored, report: Report | None = None) -> tuple[Variation, ...]:
     """Vary each parameter of the design's mechanism by up to a factor of four either way, the others held.
 
     Every value is priced by its lowest proved bound, as a release of it would be, and compared on common
     random numbers. `report(fraction, text)` may raise to cancel.
     """
     tell = report or (lambda fraction, text: None)
-    design, mechanism = scored.design, mechanism_of(scored.design)
+    design, mechanism = candidate.design, mechanism_of(candidate.design)
     values = {parameter: _values(design, parameter) for parameter in mechanism.parameters}
-    total, done, found = sum(len(each) for each in values.values()), 0, []
-    for parameter, asked in values.items():
+    total, step, variations = sum(len(series) for series in values.values()), 0, []
+    for parameter, series in values.items():
         points = []
-        for value in asked:
+        for value in series:
             name = "the number of paths" if parameter.kind == "count" else f"the {parameter.name}"
-            tell(done / total, f"Varying {name.replace('_', ' ')}")
+            tell(step / total, f"Varying {name.replace('_', ' ')}")
             varied = mechanism.search.varied(design, parameter.name, value)
-            seen = bench.judged(varied, scored.response)
-            points.append(Varied(value, bench.price(varied)[1], seen.records, seen.judged_iou))
-            done += 1
-        found.append(Variation(parameter, float(getattr(design, parameter.name)), tuple(points)))
-    return tuple(found)
+            utility = bench.judged(varied, candidate.response)
+            points.append(Varied(value, bench.price(varied)[1], utility.records, utility.judged_iou))
+            step += 1
+        variations.append(Variation(parameter, float(getattr(design, parameter.name)), tuple(points)))
+    return tuple(variations)
 
 
 def _values(design: Design, parameter: Parameter) -> tuple[float, ...]:
@@ -193,9 +193,9 @@ Score = Callable[[float], Scored | None]
 
 
 def smallest_epsilon(
-    project: Project, tuned: Tuned, wanted: float, report: Report | None = None
+    project: Project, tuned: Tuned, target: float, report: Report | None = None
 ) -> FrontierPoint | None:
-    """Return the least epsilon of `STEPS` at which a design of the frontier reaches IoU `wanted`, or None.
+    """Return the least epsilon of `STEPS` at which a design of the frontier reaches IoU `target`, or None.
 
     All is computed on reference data; the point's own design is the one to release. `report` may raise to
     cancel. Raise `WorkflowError` for a wanted IoU outside (0, 1], and where a pilot stands in for reference
@@ -204,11 +204,11 @@ def smallest_epsilon(
     if project.pilot is not None:
         raise WorkflowError("A wanted IoU needs reference data: a pilot is a share of a fixed epsilon.")
     task = search_task(answered(project, tuned.result), unconstrained=tuned.result.unconstrained)
-    return solve(task, tuned.result, wanted, report)
+    return solve(task, tuned.result, target, report)
 
 
 def solve(
-    task: SearchTask, result: SearchResult, wanted: float, report: Report | None = None
+    task: SearchTask, result: SearchResult, target: float, report: Report | None = None
 ) -> FrontierPoint | None:
     """Solve `smallest_epsilon` for a search's task and result; `WorkflowError` as there.
 
@@ -217,8 +217,8 @@ def solve(
     a step at which the design reaches the wanted one and does not one step below. A design that is nowhere
     the best at the frontier's own epsilons might reach it a little earlier.
     """
-    if not 0.0 < wanted <= 1.0:
-        raise WorkflowError(f"A wanted IoU lies above 0 and at most at 1, not {wanted!r}: try 0.8.")
+    if not 0.0 < target <= 1.0:
+        raise WorkflowError(f"A wanted IoU lies above 0 and at most at 1, not {target!r}: try 0.8.")
     tell = report or (lambda fraction, text: None)
     task = task.aiming_at(result.baseline)
     best: FrontierPoint | None = None
@@ -228,7 +228,7 @@ def solve(
         say = _at(tell, number / len(shapes), f"Design {number + 1} of {len(shapes)}; {so_far}")
         score = _scorer(task, scene, design)
         steps = STEPS if best is None else STEPS[: bisect.bisect_left(STEPS, best.epsilon)]
-        best = _least(score, steps, wanted, say) or best
+        best = _least(score, steps, target, say) or best
     if best is None:
         return None
     scene = task.scene_of(best.scored.response)
@@ -240,27 +240,27 @@ def _at(tell: Report, fraction: float, text: str) -> Callable[[], None]:
 
 
 def _least(
-    score: Score, steps: tuple[float, ...], wanted: float, say: Callable[[], None]
+    score: Score, steps: tuple[float, ...], target: float, say: Callable[[], None]
 ) -> FrontierPoint | None:
     """The first of increasing epsilons that reaches the wanted agreement, if the last one does."""
 
     def reached(epsilon: float) -> Scored | None:
         say()
-        scored = score(epsilon)
-        return scored if scored is not None and scored.utility.agreement >= wanted else None
+        candidate = score(epsilon)
+        return candidate if candidate is not None and candidate.utility.agreement >= target else None
 
-    found = reached(steps[-1]) if steps else None
-    if found is None:
+    best = reached(steps[-1]) if steps else None
+    if best is None:
         return None
     low, high = 0, len(steps) - 1
     while low < high:
         middle = (low + high) // 2
-        scored = reached(steps[middle])
-        if scored is None:
+        candidate = reached(steps[middle])
+        if candidate is None:
             low = middle + 1
         else:
-            high, found = middle, scored
-    return FrontierPoint(steps[high], found)
+            high, best = middle, candidate
+    return FrontierPoint(steps[high], best)
 
 
 def _shapes(task: SearchTask, result: SearchResult) -> list[tuple[Scene, Design]]:
@@ -287,16 +287,16 @@ def _scorer(task: SearchTask, scene: Scene, design: Design) -> Score:
 
 
 def prior_noises(
-    bench: Bench, scored: Scored, report: Report | None = None
+    bench: Bench, candidate: Scored, report: Report | None = None
 ) -> tuple[tuple[float, Scored], ...]:
     """Judge every share of `SHARES` that the budget allows; `report(fraction, text)` may raise to cancel."""
-    tell, found = report or (lambda fraction, text: None), []
+    tell, judged_shares = report or (lambda fraction, text: None), []
     for number, share in enumerate(SHARES):
         tell(number / len(SHARES), f"Trying a share of prior noise of {100 * share:.0f} %")
-        judged = bench.with_prior_noise(scored, share)
+        judged = bench.with_prior_noise(candidate, share)
         if judged is not None:
-            found.append((share, judged))
-    return tuple(found)
+            judged_shares.append((share, judged))
+    return tuple(judged_shares)
 
 
 DRAWN_SEED = 161803  # drawn on reference data only
@@ -320,35 +320,37 @@ class SimulatedRelease:
         return np.where(self.classes == NO_RECORD_CLASS, NO_RECORD_CLASS, np.where(self.baseline, 0, 2))
 
 
-def simulated_release(project: Project, result: SearchResult, scored: Scored) -> SimulatedRelease:
+def simulated_release(project: Project, result: SearchResult, candidate: Scored) -> SimulatedRelease:
     """Draw a design once on reference data, from a fixed seed.
 
     With a public prior mean the records are those of `starting_point`.
     """
     project = answered(project, result)
-    settings, design, offset = project.settings, scored.design, None
+    settings, design, offset = project.settings, candidate.design, None
     facts = public_facts(project)
     if settings.prior_mean:
-        field, _, (placed, *_) = starting_point(project, result.model)
+        field, _, (observations, *_) = starting_point(project, result.model)
         offset, facts = field.at_cells(project.lattice.domain_centres), replace(facts, field=field)
     else:
-        placed = as_many(project, project.reference)
-    world = make_scene(facts, Question.of(project), placed, scored.response, Start(offset)).world
+        observations = as_many(project, project.reference)
+    world = make_scene(facts, Question.of(project), observations, candidate.response, Start(offset)).world
     world = world.aiming_at(result.baseline)
     mechanism, entropy = mechanism_of(design), SimulationEntropy(DRAWN_SEED)
-    drawn = draw_release(mechanism.prepare(design, world.facts, world.records), entropy, simulation=True)
-    released = world.published(drawn, design)
-    paths = drawn.shifted(world.offset).paths[: 0 if mechanism.free_paths else None]
+    draw = draw_release(mechanism.prepare(design, world.facts, world.records), entropy, simulation=True)
+    released = world.published(draw, design)
+    paths = draw.shifted(world.offset).paths[: 0 if mechanism.free_paths else None]
     if 0 < len(paths) < SEVERAL:  # what other draws would have been
-        more = replace(design, paths=SEVERAL - len(paths))
-        others = draw_release(mechanism.prepare(more, world.facts, world.records), entropy, simulation=True)
-        paths = np.concatenate([paths, others.shifted(world.offset).paths])
+        rest_design = replace(design, paths=SEVERAL - len(paths))
+        other_draws = draw_release(
+            mechanism.prepare(rest_design, world.facts, world.records), entropy, simulation=True
+        )
+        paths = np.concatenate([paths, other_draws.shifted(world.offset).paths])
     fields = smooth(world.facts.lattice, paths, design.smoothing) if len(paths) else paths
     sets = excursion(fields, world.level, world.direction)
     judged = np.ones(released.size, dtype=bool)
-    if drawn.records is not None and project.exposure is None:
-        judged = judged_domain(drawn.records)
-    chance = world.probabilities(drawn)
+    if draw.records is not None and project.exposure is None:
+        judged = judged_domain(draw.records)
+    chance = world.probabilities(draw)
     classes = np.where(judged, 1 - likely(chance), NO_RECORD_CLASS)
     right = world.sides_of_records.right(shown_side(chance, judged), judged)
     return SimulatedRelease(released, result.baseline, classes, right, sets)

@@ -60,7 +60,7 @@ def choose_law(
         # By place and response, so that the order of the rows decides nothing.
         read = part[np.lexsort((responses[part], *places[part].T))][:MANY]
         doubts -= belief(laws, spacing, places[read], responses[read])
-    return laws[exponential_choice([int(each) for each in doubts], CERTAINTY, epsilon, source)]
+    return laws[exponential_choice([int(doubt) for doubt in doubts], CERTAINTY, epsilon, source)]
 
 
 def belief(

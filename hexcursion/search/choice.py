@@ -74,17 +74,17 @@ class Choice:
 
         0 for counted records and for answers: neither are cut, so that none is out of reach.
         """
-        counted = isinstance(self.design, SpectralStatisticsDesign) and self.design.law != "amount"
-        if counted or self.response.transform == "probit":
+        is_count = isinstance(self.design, SpectralStatisticsDesign) and self.design.law != "amount"
+        if is_count or self.response.transform == "probit":
             return 0.0
         level = float(self.response.forward(threshold))
         return level if self.public_map is None else level - self.public_map.mean
 
 
-def expected_of(project: Project, scored: Scored) -> Expected:
+def expected_of(project: Project, candidate: Scored) -> Expected:
     """What a scored design promises, with the data on which that rests."""
-    found = scored.utility
-    low, high = _known(found.low), _known(found.high)
+    utility = candidate.utility
+    low, high = _known(utility.low), _known(utility.high)
     little = (
         low is not None
         and high is not None
@@ -92,16 +92,16 @@ def expected_of(project: Project, scored: Scored) -> Expected:
     )
     stopped = stops_by_number(project.reference_kind, private_n(project))
     return Expected(
-        _known(found.agreement),
-        _known(found.area_error),
-        _known(found.right),
+        _known(utility.agreement),
+        _known(utility.area_error),
+        _known(utility.right),
         project.reference_kind,
         low,
         high,
         little,
-        *((None, None) if stopped else (_known(found.records), _known(found.records_gain))),
-        _known(found.orange),
-        _known(found.finds),
+        *((None, None) if stopped else (_known(utility.records), _known(utility.records_gain))),
+        _known(utility.orange),
+        _known(utility.finds),
     )
 
 
@@ -113,18 +113,18 @@ def too_few(project: Project, *, public: bool) -> int | None:
 
 
 def yardsticks_of(
-    project: Project, scored: Scored, one_colour: float, free: float | None, *, public: bool
+    project: Project, candidate: Scored, one_colour: float, free: float | None, *, public: bool
 ) -> Yardsticks:
     """What maps without any private record reach, to compare with a scored design; `public`: whether a
     release starts from a public map."""
-    found = scored.utility
+    utility = candidate.utility
     return Yardsticks(
         one_colour,
         free,
-        known_gain(scored),
-        _known(found.colour_records),
-        _known(found.public_records),
-        _known(found.mixed_records),
+        known_gain(candidate),
+        _known(utility.colour_records),
+        _known(utility.public_records),
+        _known(utility.mixed_records),
         too_few(project, public=public),
     )
 
@@ -133,9 +133,9 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def known_gain(scored: Scored) -> float | None:
+def known_gain(candidate: Scored) -> float | None:
     """How much better a design agrees than with values exchanged among places; None where not computed."""
-    return _known(scored.utility.gain)
+    return _known(candidate.utility.gain)
 
 
 def given_choice(project: Project) -> Choice:
@@ -169,23 +169,23 @@ def given_choice(project: Project) -> Choice:
     )
 
 
-def typed_choice(project: Project, result: SearchResult, scored: Scored) -> Choice:
+def typed_choice(project: Project, result: SearchResult, candidate: Scored) -> Choice:
     """Choose a design typed in and judged on the reference data, with the public map of the search, if any.
 
     Raise `WorkflowError` if it costs more than the settings' epsilon, the pilot included.
     """
-    if not scored.epsilon <= project.settings.epsilon:
+    if not candidate.epsilon <= project.settings.epsilon:
         raise WorkflowError(
             f"This design does not fit epsilon {project.settings.epsilon:g}: raise its ridge or scale, take "
             "fewer paths, or raise the budget."
         )
     detail = "typed in by the curator and judged there"
     return Choice(
-        scored.design,
-        scored.response,
+        candidate.design,
+        candidate.response,
         tuning_of(project, project.reference_kind, detail),
-        public_map(answered(project, result), result.model, scored.response),
-        expected_of(project, scored),
+        public_map(answered(project, result), result.model, candidate.response),
+        expected_of(project, candidate),
     )
 
 
@@ -216,18 +216,18 @@ HALF = 0.5
 
 def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
     """Name the proposed design in one sentence, with its expected agreement and that of the others."""
-    chosen = result.chosen
-    title = mechanism_of(chosen.design).title
-    clip = f" with a clip bound of {significant(chosen.response.clip, 3)}"
-    uncut = chosen.response.transform == "probit"  # answers of yes and no are not clipped
-    text = f"Proposed: {title}{'' if uncut else clip}, because on {tried_on} it {_reaches(chosen, result)}"
-    others = _others(result)
-    if not others:
+    proposal = result.chosen
+    title = mechanism_of(proposal.design).title
+    clip = f" with a clip bound of {significant(proposal.response.clip, 3)}"
+    uncut = proposal.response.transform == "probit"  # answers of yes and no are not clipped
+    text = f"Proposed: {title}{'' if uncut else clip}, because on {tried_on} it {_reaches(proposal, result)}"
+    rivals = _others(result)
+    if not rivals:
         return f"{text}."
-    rest = "; ".join(
-        f"{mechanism_named(name).title} {_reaches(best, result)} at its best" for name, best in others.items()
+    rival_words = "; ".join(
+        f"{mechanism_named(name).title} {_reaches(best, result)} at its best" for name, best in rivals.items()
     )
-    return f"{text}; {rest}."
+    return f"{text}; {rival_words}."
 
 
 def fixed_said(result: SearchResult) -> str:
@@ -242,8 +242,8 @@ def fixed_words(
     """The proposal without reference data, what simulated worlds tell of it, and what would tell more."""
     title = mechanism_of(result.chosen.design).title
     text = f"No reference data: one fixed design of {title.lower()}, {fixed_said(result)}."
-    if few := few_words(expected, yardsticks):
-        return (text, f"{few}.")
+    if caution := few_words(expected, yardsticks):
+        return (text, f"{caution}.")
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
         return (text, "In all simulated worlds the map has one side only, so no agreement can be stated.")
     agreement = range_words(expected.low, expected.high, little=expected.little)
@@ -254,7 +254,7 @@ def fixed_words(
         )
         if gain < LEAST_GAIN:
             agreement += ", so that little is gained"
-    ranges = ", ".join(f"{each:g}" for each in WORLD_RANGES)
+    ranges = ", ".join(f"{world_range:g}" for world_range in WORLD_RANGES)
     return (
         *filter(None, [records_said(expected, yardsticks)]),
         f"{text} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "
@@ -274,18 +274,18 @@ def records_said(expected: Expected | None, yardsticks: Yardsticks | None) -> st
         "one colour": yardsticks.colour_records,
         "exchanged values": yardsticks.mixed_records,
     }
-    beside = [f"{name} {round(100 * share)}" for name, share in rivals.items() if share is not None]
+    comparisons = [f"{name} {round(100 * share)}" for name, share in rivals.items() if share is not None]
     share = round(100 * expected.records)
-    return f"Of 100 records tried {share} lie on the side that the map shows; {'; '.join(beside)}."
+    return f"Of 100 records tried {share} lie on the side that the map shows; {'; '.join(comparisons)}."
 
 
 def early_words(result: SearchResult) -> str:
     """Which mechanisms were not searched to their end, and why; "" where all were."""
     return " ".join(
-        f"{mechanism_named(each.mechanism).title} was not searched further: in a short first "
-        f"comparison the best of {each.designs:,} designs across its grid reaches an agreement (IoU) of "
-        f"{agreement_words(each.agreement)}, too far behind."
-        for each in result.left_early
+        f"{mechanism_named(early.mechanism).title} was not searched further: in a short first "
+        f"comparison the best of {early.designs:,} designs across its grid reaches an agreement (IoU) of "
+        f"{agreement_words(early.agreement)}, too far behind."
+        for early in result.left_early
     )
 
 
@@ -299,11 +299,11 @@ def start_words(plain: SearchResult, mapped: SearchResult) -> str:
 
 def beside_words(result: SearchResult) -> str:
     """The facts that go with the agreement: area, shown hexagons, and the map of one colour."""
-    found, parts = result.chosen.utility, []
-    if math.isfinite(found.area_error):
-        parts.append(f"its area is {off_words(found.area_error)}")
-    if math.isfinite(found.right):
-        parts.append(f"{right_words(found.right)} of the hexagons that it shows are right")
+    utility, parts = result.chosen.utility, []
+    if math.isfinite(utility.area_error):
+        parts.append(f"its area is {off_words(utility.area_error)}")
+    if math.isfinite(utility.right):
+        parts.append(f"{right_words(utility.right)} of the hexagons that it shows are right")
     parts.append(f"a map of one colour would reach {ratio_words(result.one_colour)}")
     return f"Beside it: {', '.join(parts)}."
 
@@ -313,25 +313,26 @@ def cutoff_words(result: SearchResult) -> str:
 
     "" where the mechanism tried one cutoff only, one half is chosen, or they are those of another design.
     """
-    chosen = result.chosen
-    halves = (each for each in result.cutoffs if each.design == each.design.with_cutoff(HALF))
+    proposal = result.chosen
+    halves = (cut for cut in result.cutoffs if cut.design == cut.design.with_cutoff(HALF))
     half = next(halves, None)
-    own = any(each.design == chosen.design for each in result.cutoffs)
-    if half is None or not own or chosen.design == half.design:
+    has_own = any(cut.design == proposal.design for cut in result.cutoffs)
+    if half is None or not has_own or proposal.design == half.design:
         return ""
-    given = chosen.design == chosen.design.with_cutoff(chosen.design.cutoff)
+    is_fixed = proposal.design == proposal.design.with_cutoff(proposal.design.cutoff)
     start = (
-        f"A hexagon is inside from a probability of {significant(chosen.design.cutoff, 2)} on: the agreement"
-        if given
+        f"A hexagon is inside from a probability of {significant(proposal.design.cutoff, 2)} on: "
+        "the agreement"
+        if is_fixed
         else "From which probability on a hexagon is inside is read from the release itself: the agreement"
     )
-    return f"{start} (IoU) is then {_with_area(chosen)}. From one half on it would be {_with_area(half)}."
+    return f"{start} (IoU) is then {_with_area(proposal)}. From one half on it would be {_with_area(half)}."
 
 
-def _with_area(scored: Scored) -> str:
-    area = scored.utility.area_error
-    beside = f", the area {off_words(area)}" if math.isfinite(area) else ""
-    return f"{agreement_words(scored.utility.agreement)}{beside}"
+def _with_area(candidate: Scored) -> str:
+    area = candidate.utility.area_error
+    area_words = f", the area {off_words(area)}" if math.isfinite(area) else ""
+    return f"{agreement_words(candidate.utility.agreement)}{area_words}"
 
 
 def unused_words(left_out: tuple[str, ...], *, unread: bool) -> list[str]:
@@ -361,10 +362,10 @@ def edge_words(result: SearchResult) -> tuple[str, ...]:
     )
 
 
-def _reaches(scored: Scored, result: SearchResult) -> str:
+def _reaches(candidate: Scored, result: SearchResult) -> str:
     if result.objective == "bce":
-        return f"has a cross-entropy of {scored.utility.bce:.3f}"
-    agreement = scored.utility.agreement
+        return f"has a cross-entropy of {candidate.utility.bce:.3f}"
+    agreement = candidate.utility.agreement
     if math.isnan(agreement):
         return "has no agreement (IoU), as their map has one side only"
     return f"reaches an agreement (IoU) of {ratio_words(agreement)}"
@@ -378,8 +379,8 @@ def _others(result: SearchResult) -> dict[str, Scored]:
         if point.scored.design == result.chosen.design and point.scored.response == result.chosen.response
     }
 
-    def loss(scored: Scored) -> float:
-        return scored.utility.bce if result.objective == "bce" else -scored.utility.known_agreement
+    def loss(candidate: Scored) -> float:
+        return candidate.utility.bce if result.objective == "bce" else -candidate.utility.known_agreement
 
     best: dict[str, Scored] = {}
     for point in result.frontier:

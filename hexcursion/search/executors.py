@@ -221,24 +221,24 @@ class DaskExecutor:
 
         self.wait_for(1)
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"}):
-            there = self._client.submit(_unchanged, shared, pure=False)  # made again if its workers are lost
+            copy = self._client.submit(_unchanged, shared, pure=False)  # made again if its workers are lost
         at_worker = functools.partial(_answered, work)
-        futures = [self._client.submit(at_worker, there, item, pure=False, retries=RETRIES) for item in items]
+        futures = [self._client.submit(at_worker, copy, item, pure=False, retries=RETRIES) for item in items]
         try:
             for future in futures:
                 yield answer_from(_result(future))
         finally:
             self._client.cancel(futures)
-            there.release()
+            copy.release()
 
     def close(self) -> None:
         """Leave the scheduler."""
         self._client.close()
 
 
-def scheduler_address(stated: str | None) -> str | None:
+def scheduler_address(address: str | None) -> str | None:
     """The address that a person stated, else the operator's from $HEXCURSION_DASK, else None."""
-    return stated or os.environ.get(VARIABLE) or None
+    return address or os.environ.get(VARIABLE) or None
 
 
 def _unchanged(shared: Any) -> Any:
@@ -252,11 +252,11 @@ def _answered(work: Callable[[Any, Any], Any], shared: Any, item: Any) -> bytes:
 def _result(future: Any) -> object:
     """What a worker sent; what it raised is never unpacked."""
     try:
-        sent: object = future.result()
+        answer: object = future.result()
     except Exception:
         pass
     else:
-        return sent
+        return answer
     raise WorkflowError(
         "A worker of the Dask cluster failed, or sent what is not read here: look into its log, and let "
         "every worker run the same version of this program."

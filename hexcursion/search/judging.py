@@ -35,7 +35,7 @@ class Shown:
     told: bool = True  # whether the release tells these chances; a single path tells none
 
 
-def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
+def judged_utility(scene: Scene, design: Design, utility: Utility) -> Utility:
     """Return what a design achieves with the shares of records that lie on the side a map shows, and the
     agreement of its shown set.
 
@@ -50,18 +50,18 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
     temper = tells_tempered(scene.response.origin, public=public_map, simulated=several)
     for number, world in enumerate(scene.worlds):
         sides, public = world.sides_of_records, world.public_side
-        for shown in _of_seed(world, design, 1 if several else RELEASES):
-            right = sides.right(shown.side, shown.judged)
-            colour = sides.one_colour(shown.judged)
-            free = np.nan if public is None else sides.right(public, shown.judged)
-            told = _told(shown, temper=temper)
-            gain, reached = right - np.fmax(colour, free), _agreed(shown, world)
-            rows.append((right, colour, free, gain, reached, told.orange, told.finds))
+        for picture in _of_seed(world, design, 1 if several else RELEASES):
+            right = sides.right(picture.side, picture.judged)
+            colour = sides.one_colour(picture.judged)
+            free = np.nan if public is None else sides.right(public, picture.judged)
+            promise = _told(picture, temper=temper)
+            gain, reached = right - np.fmax(colour, free), _agreed(picture, world)
+            rows.append((right, colour, free, gain, reached, promise.orange, promise.finds))
         if scene.controls and number % step == 0 and number // step < len(scene.controls):
             mixed.append(_exchanged(scene.controls[number // step], design, sides))
     right, colour, free, gain, reached, orange, finds = map(_mean, zip(*rows, strict=True))
     return replace(
-        found,
+        utility,
         records=right,
         colour_records=colour,
         public_records=free,
@@ -73,19 +73,19 @@ def judged_utility(scene: Scene, design: Design, found: Utility) -> Utility:
     )
 
 
-def _agreed(shown: Shown, world: World) -> float:
+def _agreed(picture: Shown, world: World) -> float:
     """IoU of the shown set with the map to be reached, within the judged hexagons; NaN where that is not
     known."""
-    return math.nan if world.baseline is None else iou(shown.side, world.baseline & shown.judged)
+    return math.nan if world.baseline is None else iou(picture.side, world.baseline & picture.judged)
 
 
-def _told(shown: Shown, *, temper: bool) -> Promise:
+def _told(picture: Shown, *, temper: bool) -> Promise:
     """The promise of a simulated release about its map; NaN if it has no chances."""
-    if not shown.told:
+    if not picture.told:
         return Promise(math.nan, math.nan, math.nan)
-    chance = tempered(shown.chance) if temper else shown.chance
-    orange = agreed(shown.chance, LIKELY) & shown.judged
-    return promise_of(chance, orange, shown.judged, shown.records)
+    chance = tempered(picture.chance) if temper else picture.chance
+    orange = agreed(picture.chance, LIKELY) & picture.judged
+    return promise_of(chance, orange, picture.judged, picture.records)
 
 
 def shown_releases(world: World, design: Design, entropy: Entropy, count: int) -> Iterator[Shown]:
@@ -97,9 +97,9 @@ def shown_releases(world: World, design: Design, entropy: Entropy, count: int) -
 def _drawn(world: World, design: Design, entropy: Entropy, count: int) -> Iterator[Released]:
     """Draw `count` simulated releases, without paths where these cost nothing."""
     mechanism = mechanism_of(design)
-    asked = replace(design, paths=1) if mechanism.free_paths else design
+    variant = replace(design, paths=1) if mechanism.free_paths else design
     facts = replace(world.facts, reads="field")  # a shown side needs neither paths nor the map
-    prepared = mechanism.prepare(asked, facts, world.records)
+    prepared = mechanism.prepare(variant, facts, world.records)
     for _ in range(count):
         yield draw_release(prepared, entropy, simulation=True)
 
@@ -119,8 +119,8 @@ def _of_seed(world: World, design: Design, count: int) -> Iterator[Shown]:
     records, cells = world.records, world.offset.size
 
     def make() -> tuple[Released, ...]:
-        drawn = _drawn(world, design, SimulationEntropy(SEED), count)
-        return tuple(replace(each, raw=(), sums=None, map_draws=None) for each in drawn)
+        releases = _drawn(world, design, SimulationEntropy(SEED), count)
+        return tuple(replace(release, raw=(), sums=None, map_draws=None) for release in releases)
 
     same = (
         replace(design, paths=1),
@@ -132,10 +132,10 @@ def _of_seed(world: World, design: Design, count: int) -> Iterator[Shown]:
 
 
 def _exchanged(control: World, design: Design, sides: Sides) -> float:
-    (shown,) = _of_seed(control, design, 1)
-    return sides.right(shown.side, shown.judged)
+    (picture,) = _of_seed(control, design, 1)
+    return sides.right(picture.side, picture.judged)
 
 
 def _mean(values: Sequence[float]) -> float:
-    known = [value for value in values if np.isfinite(value)]
-    return float(np.mean(known)) if known else math.nan
+    finite = [value for value in values if np.isfinite(value)]
+    return float(np.mean(finite)) if finite else math.nan

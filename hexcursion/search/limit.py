@@ -37,9 +37,9 @@ def why_no_limit(project: Project) -> str:
         return "The limit is proved for amounts, not for answers of yes and no or for counts."
     if project.covariates is not None:
         return "The limit is not computed for releases with public numbers per hexagon."
-    most = min(MOST_CELLS, MOST_NODES) if project.settings.prior_mean else MOST_CELLS
-    if project.domain.size > most:
-        return f"The limit is computed for at most {most:,} hexagons: take coarser ones to see it."
+    most_cells = min(MOST_CELLS, MOST_NODES) if project.settings.prior_mean else MOST_CELLS
+    if project.domain.size > most_cells:
+        return f"The limit is computed for at most {most_cells:,} hexagons: take coarser ones to see it."
     if np.unique(project.reference.index).size > MOST_OCCUPIED:
         return (
             f"The limit is computed for at most {MOST_OCCUPIED:,} hexagons with records: take coarser ones "
@@ -73,39 +73,39 @@ class LossWorlds:
         facts = public_facts(project)
         if project.settings.prior_mean:
             return cls._about_a_map(project, facts, free, worlds)
-        seen = project_scene(project, facts, as_many(project, project.reference), project.response).world
-        occupied = seen.records.index
+        world = project_scene(project, facts, as_many(project, project.reference), project.response).world
+        occupied = world.records.index
         prior = facts.prior(free.design.prior, free.design.lengthscale)
-        drawn = prior.colour(SimulationEntropy(SEED).normal((prior.white_size, worlds)))
+        fields = prior.colour(SimulationEntropy(SEED).normal((prior.white_size, worlds)))
         return cls(
             facts,
             project.response,
-            np.repeat(occupied, seen.records.count),
-            (seen.spread**2 * prior.correlation()[np.ix_(occupied, occupied)],),
-            free.design.ridge * seen.spread,
-            seen.middle + seen.spread * drawn.T,
+            np.repeat(occupied, world.records.count),
+            (world.spread**2 * prior.correlation()[np.ix_(occupied, occupied)],),
+            free.design.ridge * world.spread,
+            world.middle + world.spread * fields.T,
         )
 
     @classmethod
     def _about_a_map(
         cls, project: Project, facts: PublicFacts, free: Unconstrained, worlds: int
     ) -> LossWorlds:
-        field, scale, (placed, *_) = starting_point(project, free.design)
+        field, scale, (observations, *_) = starting_point(project, free.design)
         offset = field.at_cells(project.lattice.domain_centres)
-        seen = project_scene(project, facts, placed, scale, offset).world.records
+        records = project_scene(project, facts, observations, scale, offset).world.records
         beliefs, entropy = suppositions(TRUSTS), SimulationEntropy(SEED)
-        own, drifted = field.roots
-        at = np.ix_(seen.index, seen.index)
+        map_root, drifted = field.roots
+        at = np.ix_(records.index, records.index)
         about_map, drift_at = field.covariance[at], field.drift[at]
         return cls(
             replace(facts, field=field),
             scale,
-            np.repeat(seen.index, seen.count),
+            np.repeat(records.index, records.count),
             tuple(trust * about_map + drift**2 * drift_at for trust, drift in beliefs),
             field.scatter,
             np.array(
                 [
-                    np.sqrt(trust) * (own @ entropy.normal(field.nodes.size))
+                    np.sqrt(trust) * (map_root @ entropy.normal(field.nodes.size))
                     + drift * (drifted @ entropy.normal(field.nodes.size))
                     for trust, drift in beliefs * max(1, worlds // len(beliefs))
                 ]
@@ -120,8 +120,8 @@ class LossWorlds:
     @cached_property
     def variance(self) -> float:
         """Of the field before any release, averaged over records."""
-        each = np.mean([np.diag(covariance) for covariance in self.covariances], axis=0)
-        return float(np.average(each, weights=self.counts))
+        variances = np.mean([np.diag(covariance) for covariance in self.covariances], axis=0)
+        return float(np.average(variances, weights=self.counts))
 
     def lost(self, design: Design, response: ResponseScale) -> tuple[float, float]:
         """Share of the field's variance that releases of a design leave, averaged over records, and its s.e.
@@ -129,16 +129,16 @@ class LossWorlds:
         `response` is the design's own scale; what it releases is moved to the scale of these worlds.
         """
         mechanism, entropy = mechanism_of(design), SimulationEntropy(SEED + 1)
-        asked = replace(design, paths=1) if mechanism.free_paths else design
+        variant = replace(design, paths=1) if mechanism.free_paths else design
         wide, shift = self.scale.clip / response.clip, (self.scale.centre - response.centre) / response.clip
         left = []
         for field in self.fields:
             value = field[self.cells] + self.scatter * entropy.normal(self.cells.size)
-            held = np.clip(value * wide + shift, -1.0, 1.0)
-            records = CollapsedRecords.from_records(self.cells, held)
-            released = draw_release(mechanism.prepare(asked, self.facts, records), entropy, simulation=True)
-            shown = released.paths.mean(axis=0) if released.mean is None else released.mean
-            apart = ((shown - shift) / wide - field)[self.cells]
+            responses = np.clip(value * wide + shift, -1.0, 1.0)
+            records = CollapsedRecords.from_records(self.cells, responses)
+            released = draw_release(mechanism.prepare(variant, self.facts, records), entropy, simulation=True)
+            estimate = released.paths.mean(axis=0) if released.mean is None else released.mean
+            apart = ((estimate - shift) / wide - field)[self.cells]
             left.append(float(np.mean(np.square(apart))) / self.variance)
         return float(np.mean(left)), float(np.std(left, ddof=1) / np.sqrt(len(left)))
 
@@ -146,8 +146,8 @@ class LossWorlds:
         """The least share that any release of the privacy curve of Gaussian noise can leave: proved."""
         steps = 2.0 if self.facts.relation == "add-or-remove" else 1.0  # a value leaves, and another comes
         mu = steps * gaussian_mu(epsilon, delta) * UP
-        least = [least_error(each, self.counts, self.scatter, mu) for each in self.covariances]
-        return float(np.mean(least)) / self.variance
+        errors = [least_error(covariance, self.counts, self.scatter, mu) for covariance in self.covariances]
+        return float(np.mean(errors)) / self.variance
 
     def bounds(self, design: Design) -> bool:
         """Whether the limit holds for a design: its release is mu-GDP."""

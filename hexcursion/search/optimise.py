@@ -45,7 +45,7 @@ IN_WORLDS = 6  # and every so many where each is simulated in several worlds
 FEW_WORLDS = 2  # in which a first pass is judged, against the best so far in the same worlds
 BEHIND = 0.06  # agreement (IoU) by which that pass may be behind the best so far; see studies/README.md
 BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
-Found = list[tuple[float, Scored]]
+Candidates = list[tuple[float, Scored]]
 Place = Callable[[Design], Design]
 
 
@@ -61,55 +61,58 @@ def search(task: SearchTask, run: Run = ALONE) -> SearchResult:
             return unsearched(task, fixed, run.report)
     free = task.unconstrained or unconstrained_design(task, run.part(0.0, 0.2))
     model = free.design
-    shown = task.baseline_scene.world.baseline  # a simulated field comes with the map that its records show
-    baseline = baseline_set(task.baseline_scene.world, model) if shown is None else shown
+    # A simulated field comes with the map that its records show
+    field_map = task.baseline_scene.world.baseline
+    baseline = baseline_set(task.baseline_scene.world, model) if field_map is None else field_map
     task = task.aiming_at(baseline)
     place: Place = lru_cache(None)(lambda design: mechanism_of(design).search.place_of(design, task.facts))
-    found: Found = []
+    candidates: Candidates = []
     left_early: list[LeftEarly] = []
     quick_first = sorted(task.mechanisms, key=lambda name: not mechanism_named(name).search.quick)
     for number, name in enumerate(quick_first):
         low, share = 0.2 + 0.75 * number / len(task.mechanisms), 0.75 / len(task.mechanisms)
         space = mechanism_named(name).search
         grid = _coarse(task, space)
-        first, coarse = _first_pass(task, grid, found)
-        few = _in_few_worlds(task)
-        own = _scored(few, run.part(low, 0.25 * share), first, len(found))
-        if _behind(few, own, found):
-            left_early.append(LeftEarly(name, len(own), max(item.utility.known_agreement for _, item in own)))
+        first, coarse = _first_pass(task, grid, candidates)
+        easier = _in_few_worlds(task)
+        pool = _scored(easier, run.part(low, 0.25 * share), first, len(candidates))
+        if _behind(easier, pool, candidates):
+            best = max(item.utility.known_agreement for _, item in pool)
+            left_early.append(LeftEarly(name, len(pool), best))
             continue
-        if few is not task:  # designs judged in few worlds are ranked in all of them
-            coarse, own = first + coarse, []
-        own += _scored(task, run.part(low + 0.25 * share, 0.5 * share), coarse, len(found) + len(own))
-        own = _in_order(task, own, grid, place) if first else own
+        if easier is not task:  # designs judged in few worlds are ranked in all of them
+            coarse, pool = first + coarse, []
+        half = run.part(low + 0.25 * share, 0.5 * share)
+        pool += _scored(task, half, coarse, len(candidates) + len(pool))
+        pool = _in_order(task, pool, grid, place) if first else pool
         for stage in range(space.stages):
-            most = REFINED if space.stages == 1 else max(1, min(IN_STAGES, REFINED - stage))
-            fine = _refinement(task, space, own, task.epsilon, place, most)
+            count = REFINED if space.stages == 1 else max(1, min(IN_STAGES, REFINED - stage))
+            fine = _refinement(task, space, pool, task.epsilon, place, count)
             part = _stage_part(run.part(low, share), stage, space.stages)
-            own += _scored(task, part, fine, len(found) + len(own))
+            pool += _scored(task, part, fine, len(candidates) + len(pool))
         if space.quick:
-            own += _beside(task, space, own, run.part(low + share, 0.0), place)
-        found += own
-    eligible = [item for budget, item in found if budget == task.epsilon]
+            pool += _beside(task, space, pool, run.part(low + share, 0.0), place)
+        candidates += pool
+    eligible = [item for budget, item in candidates if budget == task.epsilon]
     if not eligible:
         raise WorkflowError(_infeasible(task))
     run.report(0.95, "Looking closer at the designs that are shown")
-    chosen = _most_honest(task, _sharpened_bests(task, eligible))
-    scene = task.scene_of(chosen.response)
-    chosen = as_shown(scene, chosen)
+    proposal = _most_honest(task, _sharpened_bests(task, eligible))
+    scene = task.scene_of(proposal.response)
+    proposal = as_shown(scene, proposal)
     holdout = free_held_out_iou(task.baseline_scene.world, model)
     result = SearchResult(
         unconstrained=replace(free, utility=replace(free.utility, holdout_iou=holdout)),
-        chosen=with_held_out_iou(scene, chosen),
-        frontier=_frontier(task, found, chosen),
+        chosen=with_held_out_iou(scene, proposal),
+        frontier=_frontier(task, candidates, proposal),
         baseline=baseline,
-        evaluated=len(found) + sum(each.designs for each in left_early),
+        evaluated=len(candidates) + sum(early.designs for early in left_early),
         objective=task.objective,
-        on_edge=_on_edge(chosen, eligible, place),
+        on_edge=_on_edge(proposal, eligible, place),
         public_mean=task.public_mean,
-        cutoffs=_cutoffs(task, chosen),
+        cutoffs=_cutoffs(task, proposal),
         left_early=tuple(left_early),
-        further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
+        further=tuple(float(world.baseline.mean()) for world in scene.others if world.baseline is not None),
     )
     run.report(1.0, "Search finished")
     return result
@@ -126,10 +129,10 @@ def _coarse(task: SearchTask, space: SearchSpace) -> list[Batch]:
     Budgets beside it wait where a mechanism is quick: they start from the best at the asked one (`_beside`).
     """
     scenes = tuple(range(len(task.scenes)))
-    beside = () if space.quick else _others(task, task.frontier)
+    other_budgets = () if space.quick else _others(task, task.frontier)
     plain = set(space.grid(task.facts, replace(task.ask, thorough=False)))
     budgets = {
-        design: tuple(sorted({task.epsilon, *(beside if design in plain else ())}))
+        design: tuple(sorted({task.epsilon, *(other_budgets if design in plain else ())}))
         for design in space.grid(task.facts, replace(task.ask, thorough=True))
     }
     return [
@@ -138,27 +141,29 @@ def _coarse(task: SearchTask, space: SearchSpace) -> list[Batch]:
     ]
 
 
-def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[list[Batch], list[Batch]]:
+def _first_pass(
+    task: SearchTask, coarse: list[Batch], candidates: Candidates
+) -> tuple[list[Batch], list[Batch]]:
     """Split a grid: every few designs in the scene of the best so far, and the rest.
 
     The first part is empty where every mechanism is searched to its end: for the first one, for a frontier,
     which shows them all, and for another objective than the agreement.
     """
-    if not found or task.frontier or task.walked or task.objective != "iou":
+    if not candidates or task.frontier or task.walked or task.objective != "iou":
         return [], coarse
-    reached = [scored for budget, scored in found if budget == task.epsilon]
+    reached = [candidate for budget, candidate in candidates if budget == task.epsilon]
     if not reached:
         return [], coarse
-    best = min(reached, key=lambda scored: task.loss(scored.utility)).response
-    here = tuple(number for number, scene in enumerate(task.scenes) if scene.response == best)
-    there = tuple(number for number in range(len(task.scenes)) if number not in here)
-    first, rest, step = [], [], IN_WORLDS if task.scenes[0].others else FIRST_PASS
+    best = min(reached, key=lambda candidate: task.loss(candidate.utility)).response
+    best_scenes = tuple(number for number, scene in enumerate(task.scenes) if scene.response == best)
+    other_scenes = tuple(number for number in range(len(task.scenes)) if number not in best_scenes)
+    first, later, step = [], [], IN_WORLDS if task.scenes[0].others else FIRST_PASS
     for batch in coarse:
-        shown = batch.designs[1::step]
-        others = tuple(item for item in batch.designs if item not in shown)
-        first.append(replace(batch, designs=shown, scenes=here))
-        rest += [replace(batch, designs=others), replace(batch, designs=shown, scenes=there)]
-    return first, rest
+        sample = batch.designs[1::step]
+        other_designs = tuple(item for item in batch.designs if item not in sample)
+        first.append(replace(batch, designs=sample, scenes=best_scenes))
+        later += [replace(batch, designs=other_designs), replace(batch, designs=sample, scenes=other_scenes)]
+    return first, later
 
 
 def _in_few_worlds(task: SearchTask) -> SearchTask:
@@ -169,20 +174,22 @@ def _in_few_worlds(task: SearchTask) -> SearchTask:
     if len(task.scenes[0].worlds) <= FEW_WORLDS:
         return task
     return replace(
-        task, scenes=tuple(replace(each, others=each.others[1 - FEW_WORLDS :]) for each in task.scenes)
+        task, scenes=tuple(replace(scene, others=scene.others[1 - FEW_WORLDS :]) for scene in task.scenes)
     )
 
 
-def _behind(task: SearchTask, own: Found, found: Found) -> bool:
+def _behind(task: SearchTask, own_pool: Candidates, candidates: Candidates) -> bool:
     """Whether a first pass found designs, all of them far behind the best so far in full."""
-    ours, others = ([item for budget, item in each if budget == task.epsilon] for each in (own, found))
-    if not (ours and others):
+    ours, rivals = (
+        [item for budget, item in pool if budget == task.epsilon] for pool in (own_pool, candidates)
+    )
+    if not (ours and rivals):
         return False
-    best = min(task.loss(item.utility) for item in _sharpened_bests(task, others))
+    best = min(task.loss(item.utility) for item in _sharpened_bests(task, rivals))
     return min(task.loss(item.utility) for item in ours) - best > BEHIND
 
 
-def _in_order(task: SearchTask, own: Found, grid: list[Batch], place: Place) -> Found:
+def _in_order(task: SearchTask, pool: Candidates, grid: list[Batch], place: Place) -> Candidates:
     """As a search in one part finds them: of designs that are level the first is taken."""
     places = {
         place(design): (number, step)
@@ -195,7 +202,7 @@ def _in_order(task: SearchTask, own: Found, grid: list[Batch], place: Place) -> 
         batch, step = places.get(place(item[1].design), (len(grid), 0))
         return batch, scenes[item[1].response], step
 
-    return sorted(own, key=position)
+    return sorted(pool, key=position)
 
 
 def _others(task: SearchTask, budgets: tuple[float, ...]) -> tuple[float, ...]:
@@ -204,101 +211,110 @@ def _others(task: SearchTask, budgets: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _bests(
-    task: SearchTask, found: Found, epsilon: float, place: Place, most: int
+    task: SearchTask, candidates: Candidates, epsilon: float, place: Place, count: int
 ) -> list[tuple[int, Design]]:
     """The best few distinct designs at one budget, each with the number of its scene."""
     ranked = sorted(
-        (item for budget, item in found if budget == epsilon), key=lambda item: task.loss(item.utility)
+        (item for budget, item in candidates if budget == epsilon), key=lambda item: task.loss(item.utility)
     )
     numbers = {scene.response: number for number, scene in enumerate(task.scenes)}
     best = dict.fromkeys((numbers[item.response], place(item.design)) for item in ranked)
-    return list(best)[:most]
+    return list(best)[:count]
 
 
 def _refinement(
-    task: SearchTask, space: SearchSpace, found: Found, epsilon: float, place: Place, most: int = REFINED
+    task: SearchTask,
+    space: SearchSpace,
+    candidates: Candidates,
+    epsilon: float,
+    place: Place,
+    count: int = REFINED,
 ) -> list[Batch]:
     """Around the best few distinct designs at one budget, each in its own scene."""
     numbers = {scene.response: number for number, scene in enumerate(task.scenes)}
-    seen = {
+    visited = {
         (numbers[item.response], place(item.design))
-        for budget, item in found
+        for budget, item in candidates
         if budget == epsilon and (space.stages > 1 or space.quick)
     }
     batches = []
-    for number, design in _bests(task, found, epsilon, place, most):
+    for number, design in _bests(task, candidates, epsilon, place, count):
         near = [
-            each for each in space.refinement((design,), task.facts, task.ask) if (number, each) not in seen
+            neighbour
+            for neighbour in space.refinement((design,), task.facts, task.ask)
+            if (number, neighbour) not in visited
         ]
-        seen |= {(number, each) for each in near}
+        visited |= {(number, neighbour) for neighbour in near}
         for _, group in groupby(near, key=space.group_of):
-            name, shapes = space.mechanism.name, tuple((each, (epsilon,)) for each in group)
+            name, shapes = space.mechanism.name, tuple((neighbour, (epsilon,)) for neighbour in group)
             batches.append(Batch(name, shapes, (number,)))
     return batches
 
 
-def _beside(task: SearchTask, space: SearchSpace, found: Found, run: Run, place: Place) -> Found:
+def _beside(
+    task: SearchTask, space: SearchSpace, candidates: Candidates, run: Run, place: Place
+) -> Candidates:
     """Find a frontier as good as a search at each of its budgets: outward from the asked one, step by step.
 
     Each budget takes over the best designs of the one before, with its own noise, and looks around the best
     (not for several simulated fields, which take several times as long).
     """
-    others, made = _others(task, (*task.frontier, *task.walked)), Found()
+    other_budgets, outward = _others(task, (*task.frontier, *task.walked)), Candidates()
     for side in (
-        sorted((each for each in others if each < task.epsilon), reverse=True),
-        sorted(each for each in others if each > task.epsilon),
+        sorted((budget for budget in other_budgets if budget < task.epsilon), reverse=True),
+        sorted(budget for budget in other_budgets if budget > task.epsilon),
     ):
-        last, known = task.epsilon, list(found)
+        last, pool = task.epsilon, list(candidates)
         for epsilon in side:
-            over = _bests(task, known, last, place, BESIDE)
+            over = _bests(task, pool, last, place, BESIDE)
             name = space.mechanism.name
-            taken = [Batch(name, ((design, (epsilon,)),), (number,)) for number, design in over]
-            known += _scored(task, run, taken, len(known))
+            batches = [Batch(name, ((design, (epsilon,)),), (number,)) for number, design in over]
+            pool += _scored(task, run, batches, len(pool))
             single = not task.scenes[0].others
-            near = _refinement(task, space, known, epsilon, place, 1) if single else []
-            known += _scored(task, run, near, len(known))
+            near = _refinement(task, space, pool, epsilon, place, 1) if single else []
+            pool += _scored(task, run, near, len(pool))
             last = epsilon
-        made += known[len(found) :]
-    return made
+        outward += pool[len(candidates) :]
+    return outward
 
 
-def _scored(task: SearchTask, run: Run, batches: list[Batch], before: int) -> Found:
-    found: Found = []
+def _scored(task: SearchTask, run: Run, batches: list[Batch], earlier_count: int) -> Candidates:
+    candidates: Candidates = []
     for step, part in enumerate(run.executor.map(score_batch, task, batches)):
-        found += part
-        run.report((step + 1) / len(batches), f"{len(found) + before:,} designs scored")
-    return found
+        candidates += part
+        run.report((step + 1) / len(batches), f"{len(candidates) + earlier_count:,} designs scored")
+    return candidates
 
 
 def _frontier(
-    task: SearchTask, found: Iterable[tuple[float, Scored]], chosen: Scored
+    task: SearchTask, candidates: Iterable[tuple[float, Scored]], proposal: Scored
 ) -> tuple[FrontierPoint, ...]:
     """The best of each family at each budget; at the asked one the chosen design represents its family."""
     best: dict[tuple[float, str, str], Scored] = {}
-    for budget, item in found:
+    for budget, item in candidates:
         key = (budget, *family_of(item.design))
         if key not in best or task.loss(item.utility) < task.loss(best[key].utility):
             best[key] = item
-    own = (task.epsilon, *family_of(chosen.design))
-    shown = {key: sharpened(task, item) for key, item in best.items() if key != own}
-    judged = {key: as_shown(task.scene_of(item.response), item) for key, item in shown.items()}
-    judged[own] = chosen
+    own_key = (task.epsilon, *family_of(proposal.design))
+    finer = {key: sharpened(task, item) for key, item in best.items() if key != own_key}
+    judged = {key: as_shown(task.scene_of(item.response), item) for key, item in finer.items()}
+    judged[own_key] = proposal
     return tuple(FrontierPoint(key[0], judged[key]) for key in sorted(judged))
 
 
-def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
+def _cutoffs(task: SearchTask, proposal: Scored) -> tuple[Scored, ...]:
     """The chosen design with every cutoff that its mechanism offers: free, on the same simulated releases."""
-    mechanism, scene = mechanism_of(chosen.design), task.scene_of(chosen.response)
-    variants = mechanism.search.variants(chosen.design, task.ask)
-    if variants == (chosen.design,):
+    mechanism, scene = mechanism_of(proposal.design), task.scene_of(proposal.response)
+    variants = mechanism.search.variants(proposal.design, task.ask)
+    if variants == (proposal.design,):
         return ()
-    offered = sorted({each.cutoff for each in variants} | {chosen.design.cutoff}, reverse=True)
-    given = [chosen.design.with_cutoff(cutoff) for cutoff in offered]
-    designs = given if chosen.design in given else [chosen.design, *given]
+    cutoffs = sorted({variant.cutoff for variant in variants} | {proposal.design.cutoff}, reverse=True)
+    cut_designs = [proposal.design.with_cutoff(cutoff) for cutoff in cutoffs]
+    designs = cut_designs if proposal.design in cut_designs else [proposal.design, *cut_designs]
     if len(designs) == 1 or task.objective == "bce":
         return ()
-    found = zip(designs, utilities_of(scene, designs), strict=True)
-    return tuple(replace(chosen, design=design, utility=utility) for design, utility in found)
+    judged = zip(designs, utilities_of(scene, designs), strict=True)
+    return tuple(replace(proposal, design=design, utility=utility) for design, utility in judged)
 
 
 def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Scored]:
@@ -308,7 +324,7 @@ def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Score
     return [
         sharpened(task, item)
         for name in names
-        for item in [each for each in ranked if each.design.mechanism == name][: _closer(name)]
+        for item in [candidate for candidate in ranked if candidate.design.mechanism == name][: _closer(name)]
     ]
 
 
@@ -330,22 +346,22 @@ def _closer(name: str) -> int:
     return REFINED if mechanism_named(name).search.quick else 1
 
 
-def _on_edge(chosen: Scored, eligible: Iterable[Scored], place: Place) -> tuple[tuple[str, Edge], ...]:
+def _on_edge(proposal: Scored, eligible: Iterable[Scored], place: Place) -> tuple[tuple[str, Edge], ...]:
     """What of the chosen design is the least or the most that was tried by its mechanism at this budget."""
-    mechanism = mechanism_of(chosen.design)
-    rivals = [item for item in eligible if item.design.mechanism == chosen.design.mechanism]
-    tried = {"clip bound": sorted({item.response.clip for item in rivals})}
-    own = {"clip bound": chosen.response.clip}
-    places, here = {place(item.design) for item in rivals}, place(chosen.design)
+    mechanism = mechanism_of(proposal.design)
+    rivals = [item for item in eligible if item.design.mechanism == proposal.design.mechanism]
+    all_values = {"clip bound": sorted({item.response.clip for item in rivals})}
+    own_values = {"clip bound": proposal.response.clip}
+    places, own_place = {place(item.design) for item in rivals}, place(proposal.design)
     for parameter in mechanism.parameters:
         if parameter.kind != "count":
             word = parameter.name.replace("_", " ")
-            tried[word] = sorted({float(getattr(each, parameter.name)) for each in places})
-            own[word] = float(getattr(here, parameter.name))
+            all_values[word] = sorted({float(getattr(design, parameter.name)) for design in places})
+            own_values[word] = float(getattr(own_place, parameter.name))
     return tuple(
-        (word, "smallest" if own[word] == values[0] else "largest")
-        for word, values in tried.items()
-        if len(values) > 1 and own[word] in (values[0], values[-1])
+        (word, "smallest" if own_values[word] == values[0] else "largest")
+        for word, values in all_values.items()
+        if len(values) > 1 and own_values[word] in (values[0], values[-1])
     )
 
 

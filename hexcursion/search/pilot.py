@@ -124,15 +124,17 @@ def _run_choice(project: Project, ledger: Ledger, share: float, session: str) ->
     index, responses = responses_of(project.private.placed, project.response, settings.unit)
     places, n = project.lattice.domain_centres[index], project.public_n
     owner, neighbours = public_facts(project).owner, public_facts(project).neighbours
-    each = share if owner is None else share / owner.records
+    record_epsilon = share if owner is None else share / owner.records
     cost = Cost.pure(share, selection_curve(share)).among(neighbours)
     facts = {"title": "Private choice for tuning", "mechanism": "private-choice"}
     charge = _charge(project, ledger, cost, {**facts, "epsilon": share, "n": n})
     with _charged(project, ledger, charge, session) as reservation:
-        law = choose_law(laws, spacing, places, responses, blocks_of(n, each), each, SystemEntropy())
+        law = choose_law(
+            laws, spacing, places, responses, blocks_of(n, record_epsilon), record_epsilon, SystemEntropy()
+        )
         reservation.commit(f"pilot-{random_name()}", hashlib.sha256(repr(law).encode()).hexdigest())
-    known = public_places(project.private.placed) if settings.places_public else None
-    stand_in = StandIns(settings, project.lattice, project.response, n, known).draw(law=law)
+    record_places = public_places(project.private.placed) if settings.places_public else None
+    stand_in = StandIns(settings, project.lattice, project.response, n, record_places).draw(law=law)
     pilot = Pilot(cost, share, reservation.seal, law)
     return replace(project, reference=stand_in, reference_kind="private selection", pilot=pilot)
 
@@ -221,20 +223,21 @@ def pilot_warning(project: Project) -> str:
 def _choice_warning(project: Project, share: float) -> str:
     """Why a choice at this epsilon would be left to chance, or "": from public numbers alone."""
     owner = public_facts(project).owner
-    each = share if owner is None else share / owner.records
-    if strength(project.public_n, each) >= LEAST_ODDS:
+    record_epsilon = share if owner is None else share / owner.records
+    if strength(project.public_n, record_epsilon) >= LEAST_ODDS:
         return ""
     return (
         f"This choice would be left to chance: {plural(project.public_n, 'record')} at epsilon "
-        f"{significant(each, 2)} make {plural(blocks_of(project.public_n, each), 'block')}, too few to "
-        "outweigh its coins. Nothing was charged: raise `pilot` or epsilon, or tune on a simulated field."
+        f"{significant(record_epsilon, 2)} make "
+        f"{plural(blocks_of(project.public_n, record_epsilon), 'block')}, too few to outweigh its coins. "
+        "Nothing was charged: raise `pilot` or epsilon, or tune on a simulated field."
     )
 
 
 def _simulated(project: Project, noise: float) -> NoisyStatistics:
     """Statistics of the simulated reference data, which know no more of the private ones than n."""
-    placed = project.reference
-    records = bin_records(placed, project.response, project.settings.unit)
+    observations = project.reference
+    records = bin_records(observations, project.response, project.settings.unit)
     return release_statistics(records, project.domain.size, noise, SimulationEntropy(SIMULATION_SEED))
 
 
@@ -253,9 +256,12 @@ def stand_ins(
     Means in the place of draws would be smoother and surer than any real data: a search on them promises
     agreements that no release reaches.
     """
-    seen, entropy = reference_records(statistics, prior, ridge, scale), SimulationEntropy(SIMULATION_SEED + 1)
+    records, entropy = (
+        reference_records(statistics, prior, ridge, scale),
+        SimulationEntropy(SIMULATION_SEED + 1),
+    )
     field = noise_aware_posterior(statistics, prior, ridge, scale).draw(scale, 1, entropy)[0]
-    cells = np.repeat(seen.index, seen.count)
+    cells = np.repeat(records.index, records.count)
     value = response.value(field[cells] + ridge * scale * entropy.normal(cells.size))
     return PlacedObservations(cells, np.asarray(value), int(cells.size), 0)
 
@@ -275,25 +281,25 @@ def with_pilot(cost: Cost, pilot: Pilot | None) -> Cost:
     return cost if pilot is None else together((cost, pilot.cost))
 
 
-def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
+def beside_pilot(project: Project, proposal: Scored, pilot: Pilot) -> Scored:
     """Return the design with the least noise at which pilot and release together cost at most epsilon.
 
     Its utility stays that of the search, whose noise differed by the little that composition leaves. Bisect
     on the release's own epsilon; the total is a proved bound. `WorkflowError` if the pilot leaves too little.
     """
     settings, facts = project.settings, public_facts(project)
-    mechanism = mechanism_of(chosen.design)
+    mechanism = mechanism_of(proposal.design)
     low, high, best = 0.0, SLACK * settings.epsilon, None
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
         budget = Budget(middle, project.delta, settings.bound)
-        design = mechanism.calibrate(chosen.design, facts, budget)
+        design = mechanism.calibrate(proposal.design, facts, budget)
         if design is None:
             low = middle
             continue
         total = cost_beside_pilot(design, facts, pilot, project.delta)
         if total <= settings.epsilon:
-            low, best = middle, replace(chosen, design=design, epsilon=total)
+            low, best = middle, replace(proposal, design=design, epsilon=total)
         else:
             high = middle
     if best is None:

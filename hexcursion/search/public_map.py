@@ -56,31 +56,35 @@ def answered(project: Project, result: SearchResult) -> Project:
 
 
 def public_map(
-    project: Project, model: FieldModel, scale: ResponseScale, known: PublicField | None = None
+    project: Project, model: FieldModel, scale: ResponseScale, ready_field: PublicField | None = None
 ) -> PublicMap | None:
     """Return the public prior mean under a response scale, where the settings ask for one.
 
-    `known` is its field, made already of all reference data, this model and this scale.
+    `ready_field` is its field, made already of all reference data, this model and this scale.
     """
     if not project.settings.prior_mean:
         return None
     earlier = project.reference_origin
-    field = known or in_scale(project, public_field(project, public_part(project)), scale, model)
+    field = ready_field or in_scale(project, public_field(project, public_part(project)), scale, model)
     origin = f"what {earlier} tells" if earlier else "posterior mean of the public reference data"
     return PublicMap(field.at_cells(project.lattice.domain_centres), origin, field)
 
 
-def public_field(project: Project, placed: PlacedObservations) -> PublicField:
+def public_field(project: Project, observations: PlacedObservations) -> PublicField:
     """Say the field of reference observations in the project's response units.
 
     Raise `WorkflowError` if all are equal.
     """
-    index, value = cell_medians(placed) if project.settings.unit == "cell" else (placed.index, placed.value)
+    index, value = (
+        cell_medians(observations)
+        if project.settings.unit == "cell"
+        else (observations.index, observations.value)
+    )
     nodes = Nodes.of(project.lattice)
     columns = None if project.covariates is None else project.covariates.values
     try:
-        made = PublicField.of if project.answers is None else field_of_answers
-        return made(nodes, index, project.response.response(value), columns)
+        make_field = PublicField.of if project.answers is None else field_of_answers
+        return make_field(nodes, index, project.response.response(value), columns)
     except InvalidValue as error:
         raise WorkflowError(f"Reference data: {error}") from error
 
@@ -108,8 +112,8 @@ def answers_model(project: Project) -> tuple[float, float]:
 
 def uncut(project: Project) -> ResponseScale:
     """The project's response scale where values of the public field are cut no more; of answers its own."""
-    own = project.response
-    return own if project.answers is not None else replace(own, clip=NOTHING * own.clip)
+    scale = project.response
+    return scale if project.answers is not None else replace(scale, clip=NOTHING * scale.clip)
 
 
 def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: FieldModel) -> PublicField:
@@ -117,63 +121,65 @@ def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: 
 
     What that map cuts of amounts is cut already before they are released.
     """
-    own = project.response
-    shown = MapModel(
+    own_scale = project.response
+    map_model = MapModel(
         model.prior,
         model.lengthscale,
         model.ridge,
-        (own.centre - scale.centre) / scale.clip,
+        (own_scale.centre - scale.centre) / scale.clip,
         uncut(project).clip / scale.clip,
         project.usual_answer,
     )
-    return field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip, shown)
+    return field.rescaled(
+        (scale.centre - own_scale.centre) / own_scale.clip, scale.clip / own_scale.clip, map_model
+    )
 
 
-def last_year(placed: PlacedObservations) -> int | None:
+def last_year(observations: PlacedObservations) -> int | None:
     """Return the last of several calendar years of reference observations; None where they do not span two.
 
     Each side needs a share LEAST_YEAR of the observations: a year that has just begun says nothing.
     """
-    if placed.year is None or placed.year.size == 0:
+    if observations.year is None or observations.year.size == 0:
         return None
-    last = int(placed.year.max())
-    share = float((placed.year == last).mean())
+    last = int(observations.year.max())
+    share = float((observations.year == last).mean())
     return last if LEAST_YEAR <= share <= 1.0 - LEAST_YEAR else None
 
 
-def two_parts(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObservations]:
+def two_parts(observations: PlacedObservations) -> tuple[PlacedObservations, PlacedObservations]:
     """Split reference observations into public ones and stand-ins for the private ones.
 
     The years before the last and the last one, where they span two: what changes from year to year is then
     seen. Otherwise two random halves, which are blind to it. `WorkflowError` if there are too few to split.
     """
-    last = last_year(placed)
+    last = last_year(observations)
     first = (
-        SimulationEntropy(HALVING_SEED).uniform(placed.index.size) < 0.5
-        if last is None or placed.year is None
-        else placed.year < last
+        SimulationEntropy(HALVING_SEED).uniform(observations.index.size) < 0.5
+        if last is None or observations.year is None
+        else observations.year < last
     )
     if first.all() or not first.any():
         raise WorkflowError(
             "There are too few reference observations to split: name a larger reference file."
         )
-    return placed.part(first), placed.part(~first)
+    return observations.part(first), observations.part(~first)
 
 
 def public_part(project: Project) -> PlacedObservations:
     """Reference observations from which a release starts; of an earlier release those about its mean."""
-    placed = project.reference
-    if not project.reference_origin or placed.year is None:
-        return placed
-    return placed.part(placed.year == placed.year.min())
+    observations = project.reference
+    if not project.reference_origin or observations.year is None:
+        return observations
+    return observations.part(observations.year == observations.year.min())
 
 
 def private_parts(project: Project) -> list[PlacedObservations]:
     """Reference observations as private ones; of an earlier release those about each draw of the field."""
-    placed = project.reference
-    if not project.reference_origin or placed.year is None:
-        return [placed]
-    return [placed.part(placed.year == year) for year in np.unique(placed.year)[1:]]
+    observations = project.reference
+    if not project.reference_origin or observations.year is None:
+        return [observations]
+    return [observations.part(observations.year == year) for year in np.unique(observations.year)[1:]]
 
 
 def last_of_several(project: Project) -> int | None:
@@ -186,27 +192,29 @@ def has_reference(project: Project) -> bool:
     return project.reference_kind in ("reference data", "public reference data")
 
 
-def as_many(project: Project, placed: PlacedObservations) -> PlacedObservations:
+def as_many(project: Project, observations: PlacedObservations) -> PlacedObservations:
     """Take as many reference observations as there are private ones, at random, where their number is public.
 
     More records make every map better, with and without privacy noise: expectations would be too high.
     """
-    unit, most = project.settings.unit, private_n(project)
-    many = public_n(placed, unit)
-    if not has_reference(project) or many <= MORE * most:
-        return placed
-    kept = SimulationEntropy(THINNING_SEED).uniform(many).argsort() < most
-    return placed.part(np.isin(placed.index, np.unique(placed.index)[kept]) if unit == "cell" else kept)
+    unit, private_count = project.settings.unit, private_n(project)
+    many = public_n(observations, unit)
+    if not has_reference(project) or many <= MORE * private_count:
+        return observations
+    sample = SimulationEntropy(THINNING_SEED).uniform(many).argsort() < private_count
+    return observations.part(
+        np.isin(observations.index, np.unique(observations.index)[sample]) if unit == "cell" else sample
+    )
 
 
 def reference_mean(
-    project: Project, placed: PlacedObservations, model: FieldModel, scale: ResponseScale
+    project: Project, observations: PlacedObservations, model: FieldModel, scale: ResponseScale
 ) -> Floats:
     """(N,) posterior mean of reference observations under a model, in response units of `scale`."""
-    records = bin_records(placed, project.response, project.settings.unit)
+    records = bin_records(observations, project.response, project.settings.unit)
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
-    shown = project.response.field_of(mean_about(posterior, records, project.usual_answer))
-    transformed = shown * project.response.clip + project.response.centre
+    map_mean = project.response.field_of(mean_about(posterior, records, project.usual_answer))
+    transformed = map_mean * project.response.clip + project.response.centre
     return np.asarray((transformed - scale.centre) / scale.clip)
 
 
@@ -229,8 +237,8 @@ def free_in_worlds(project: Project, model: FieldModel, predicted: Sequence[Bool
     where both are empty.
     """
     mean = reference_mean(project, public_part(project), model, project.response)
-    own = excursion(mean, project.level, project.settings.direction)
-    return tuple(float(iou(own, each)) for each in predicted)
+    free_map = excursion(mean, project.level, project.settings.direction)
+    return tuple(float(iou(free_map, world_map)) for world_map in predicted)
 
 
 def free_map_agreement(project: Project, model: FieldModel) -> float:
@@ -264,7 +272,7 @@ def starting_point(
     scale = scale_about(project, field)
     field = in_scale(project, field, scale, model)
     if project.reference_origin:
-        return field, scale, [as_many(project, each) for each in private_parts(project)]
+        return field, scale, [as_many(project, part) for part in private_parts(project)]
     if played is None:
         return field, scale, predicted_records(project, field, scale)
     return field, scale, [as_many(project, played)]
@@ -278,22 +286,22 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
     """
     entropy = SimulationEntropy(SEED)
     mean = field.at_cells(project.lattice.domain_centres)
-    index, made = _places(project, field, entropy), []
+    index, record_sets = _places(project, field, entropy), []
     scatter = field.scatters[field.nodes.place[index]]
     answers = project.answers is not None
     supposed = suppositions(2 * TRUSTS_OF_ANSWERS) if answers else FIELDS * suppositions(TRUSTS)
     # each drift goes one way and the other, so that few worlds stand for many
     white = [(entropy.normal((2, field.nodes.size)), entropy.normal((2, index.size))) for _ in supposed[::2]]
-    both = np.array([fields for fields, _ in white])
-    own, drifted = (coloured(root, both[:, kind].T).T for kind, root in enumerate(field.roots))
+    white_fields = np.array([fields for fields, _ in white])
+    map_fields, drifted = (coloured(root, white_fields[:, kind].T).T for kind, root in enumerate(field.roots))
     for number, (trust, drift) in enumerate(supposed):
         pair, other = divmod(number, 2)
-        change = np.sqrt(trust) * own[pair] + drift * drifted[pair]
+        change = np.sqrt(trust) * map_fields[pair] + drift * drifted[pair]
         change = -change if other else change
         value = (mean + field.nodes.spread(change))[index] + scatter * white[pair][1][other]
-        drawn = np.where(value > 0.0, 100.0, 0.0) if answers else scale.value(value)
-        made.append(PlacedObservations(index, drawn, index.size, 0))
-    return made
+        values = np.where(value > 0.0, 100.0, 0.0) if answers else scale.value(value)
+        record_sets.append(PlacedObservations(index, values, index.size, 0))
+    return record_sets
 
 
 def _places(project: Project, field: PublicField, entropy: SimulationEntropy) -> NDArray[np.int64]:

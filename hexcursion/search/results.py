@@ -46,11 +46,11 @@ def question_of(project: Project) -> str:
 
     Settings at their defaults are left out: a new setting asks no other question.
     """
-    said = asdict(project.settings)
+    values = asdict(project.settings)
     settings = {
-        field.name: said[field.name]
+        field.name: values[field.name]
         for field in fields(project.settings)
-        if field.name not in (*_PLACES, *_WORDS) and said[field.name] != field.default
+        if field.name not in (*_PLACES, *_WORDS) and values[field.name] != field.default
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     digest.update(json.dumps([project.domain.cells, project.public_n]).encode())
@@ -73,7 +73,7 @@ def text_of(project: Project, tuned: Tuned) -> str:
                 {"epsilon": point.epsilon, "scored": scored_mapping(point.scored)}
                 for point in result.frontier
             ],
-            "cutoffs": [scored_mapping(each) for each in result.cutoffs],
+            "cutoffs": [scored_mapping(candidate) for candidate in result.cutoffs],
             "baseline": "".join("01"[int(inside)] for inside in result.baseline),
             "evaluated": result.evaluated,
             "objective": result.objective,
@@ -115,9 +115,9 @@ def _result(stored: Mapping[str, Any]) -> SearchResult:
         objective=stored["objective"],
         on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in stored["on_edge"]),
         public_mean=bool(stored["public_mean"]),
-        cutoffs=tuple(scored_from(each) for each in stored["cutoffs"]),
+        cutoffs=tuple(scored_from(design) for design in stored["cutoffs"]),
         further=tuple(float(share) for share in stored.get("further", ())),
-        free_worlds=tuple(float(each) for each in stored["free_worlds"]),
+        free_worlds=tuple(float(number) for number in stored["free_worlds"]),
     )
 
 
@@ -141,10 +141,12 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
     )
 
 
-def _yardsticks(project: Project, tuned: Tuned, scored: Scored) -> Yardsticks | None:
+def _yardsticks(project: Project, tuned: Tuned, candidate: Scored) -> Yardsticks | None:
     """Those of the search, with the design's own."""
-    known, public = tuned.choice.yardsticks, tuned.choice.public_map is not None
-    return known and yardsticks_of(project, scored, known.one_colour, known.free, public=public)
+    yardsticks, public = tuned.choice.yardsticks, tuned.choice.public_map is not None
+    return yardsticks and yardsticks_of(
+        project, candidate, yardsticks.one_colour, yardsticks.free, public=public
+    )
 
 
 def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
@@ -156,19 +158,19 @@ def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
 
 def with_frontier(tuned: Tuned, points: Iterable[FrontierPoint]) -> Tuned:
     """Return the answer with further designs to show, epsilon increasing; its own ones remain as they are."""
-    kept = {
+    by_family = {
         (point.epsilon, *family_of(point.scored.design)): point for point in (*points, *tuned.result.frontier)
     }
-    frontier = tuple(kept[key] for key in sorted(kept))
+    frontier = tuple(by_family[key] for key in sorted(by_family))
     return replace(tuned, result=replace(tuned.result, frontier=frontier))
 
 
-def settle_on_typed(project: Project, tuned: Tuned, scored: Scored) -> tuple[Project, Choice]:
+def settle_on_typed(project: Project, tuned: Tuned, candidate: Scored) -> tuple[Project, Choice]:
     """The project and choice that release a typed design within the settings' epsilon."""
     choice = replace(
-        typed_choice(project, tuned.result, scored), yardsticks=_yardsticks(project, tuned, scored)
+        typed_choice(project, tuned.result, candidate), yardsticks=_yardsticks(project, tuned, candidate)
     )
     settings = project.settings
-    if "paths" in mechanism_of(scored.design).reads:  # where they are free, the design has its own number
-        settings = settings.with_changes(paths=scored.design.paths)
+    if "paths" in mechanism_of(candidate.design).reads:  # where they are free, the design has its own number
+        settings = settings.with_changes(paths=candidate.design.paths)
     return replace(project, settings=settings), choice

@@ -59,8 +59,8 @@ def public_facts(project: Project) -> PublicFacts:
 
 def protected_owner(settings: ReleaseSettings) -> Owner | None:
     """The owner whose records a release protects together, None where no column names one."""
-    most = settings.records_per_owner
-    return None if most is None else Owner(most, settings.owner_once_per_hexagon)
+    most_records = settings.records_per_owner
+    return None if most_records is None else Owner(most_records, settings.owner_once_per_hexagon)
 
 
 def _law(project: Project) -> Law:
@@ -160,9 +160,9 @@ def make_scene(
     records = bin_records(reference, response, question.unit, prior_mean, start.own)
     shares = response.transform == "probit"
     labelled, medians = cell_shares(reference) if shares else cell_medians(reference)
-    held = _held_out(question.cells)
-    test = held[labelled]
-    keep = ~held[records.index]
+    held_out = _held_out(question.cells)
+    test = held_out[labelled]
+    keep = ~held_out[records.index]
     if test.all() or not test.any():  # tiny domains: judge on the training cells themselves
         test, keep = np.ones_like(test), np.ones_like(keep)
     field = response.forward(medians) - offset[labelled]
@@ -200,25 +200,26 @@ def _held_out(cells: tuple[str, ...]) -> NDArray[np.bool_]:
     return np.array([zlib.crc32(cell.encode()) % HOLDOUT_SHARE == 0 for cell in cells])
 
 
-def shuffled(placed: PlacedObservations) -> PlacedObservations:
+def shuffled(observations: PlacedObservations) -> PlacedObservations:
     """The same observations with their values exchanged among their places: nothing is left to be mapped."""
-    order = np.argsort(SimulationEntropy(SHUFFLING_SEED).uniform(placed.value.size))
-    return replace(placed, value=placed.value[order])
+    order = np.argsort(SimulationEntropy(SHUFFLING_SEED).uniform(observations.value.size))
+    return replace(observations, value=observations.value[order])
 
 
 def project_scene(
     project: Project,
     facts: PublicFacts,
-    placed: PlacedObservations,
+    observations: PlacedObservations,
     scale: ResponseScale,
     prior_mean: Floats | None = None,
     *,
-    drawn: bool = False,
+    from_field: bool = False,
 ) -> Scene:
     """Make the world of reference or simulated observations for a project's question.
 
-    `placed` never holds private records; `prior_mean` is (N,), response units. Values `drawn` from the field
-    of a published reference are not cut as the map without privacy cuts: that field is one of cut values.
+    `observations` never holds private records; `prior_mean` is (N,), response units. Values drawn
+    `from_field`, that of a published reference, are not cut as the map without privacy cuts: that field is
+    one of cut values.
     """
     wide = project.response
     belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
@@ -226,6 +227,6 @@ def project_scene(
         prior_mean,
         belief if project.simulated else None,
         project.usual_answer,
-        None if prior_mean is None or drawn else wide,
+        None if prior_mean is None or from_field else wide,
     )
-    return make_scene(facts, Question.of(project), placed, scale, start)
+    return make_scene(facts, Question.of(project), observations, scale, start)

@@ -66,23 +66,23 @@ def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
         for number in batch.scenes
         for place, (design, epsilons) in enumerate(batch.designs)
     }
-    seen: dict[tuple[int, int], list[list[Agreement]]] = {where: [] for where in offers}
+    runs: dict[tuple[int, int], list[list[Agreement]]] = {where: [] for where in offers}
     for field in range(len(task.scenes[0].worlds)):
         for place in range(len(batch.designs)):
             for number in batch.scenes:
                 world = task.scenes[number].worlds[field]
-                found = [quick_agreement(each.design, world) for each in offers[number, place]]
-                seen[number, place].append(found)
+                agreements = [quick_agreement(offer.design, world) for offer in offers[number, place]]
+                runs[number, place].append(agreements)
     return [
-        (offer.epsilon, replace(offer, utility=replace(Utility.of(over(each)), bce=offer.utility.bce)))
+        (offer.epsilon, replace(offer, utility=replace(Utility.of(over(worlds)), bce=offer.utility.bce)))
         for where, shape in offers.items()
-        for offer, each in zip(shape, zip(*seen[where], strict=True), strict=True)
+        for offer, worlds in zip(shape, zip(*runs[where], strict=True), strict=True)
     ]
 
 
 def _offers(task: SearchTask, scene: Scene, shape: Design, epsilons: Sequence[float]) -> list[Scored]:
     """The variants of a shape at each budget that it can meet, with nothing simulated yet."""
-    mechanism, found = mechanism_of(shape), []
+    mechanism, offers = mechanism_of(shape), []
     shape = mechanism.search.fitted(shape, scene.world)
     for epsilon in epsilons:
         budget = Budget(epsilon, task.budget.delta, task.budget.bound)
@@ -92,13 +92,13 @@ def _offers(task: SearchTask, scene: Scene, shape: Design, epsilons: Sequence[fl
         bce = questions.held_out(design, scene.world).bce if task.objective == "bce" else math.nan
         blank = Utility(math.nan, math.nan, bce=bce)
         variants = cut(task.ask, mechanism.search.variants(design, task.ask))
-        found += [Scored(each, scene.response, epsilon, blank) for each in variants]
-    return found
+        offers += [Scored(variant, scene.response, epsilon, blank) for variant in variants]
+    return offers
 
 
 def utilities_of(scene: Scene, designs: Sequence[Design]) -> list[Utility]:
     """What simulated releases of designs achieve, held-out figures left out."""
-    return [Utility.of(found) for found in scene.agreements(designs)]
+    return [Utility.of(agreement) for agreement in scene.agreements(designs)]
 
 
 def utility_of(scene: Scene, design: Design) -> Utility:
@@ -106,35 +106,35 @@ def utility_of(scene: Scene, design: Design) -> Utility:
     return utilities_of(scene, (design,))[0]
 
 
-def with_held_out(scene: Scene, scored: Scored) -> Scored:
+def with_held_out(scene: Scene, candidate: Scored) -> Scored:
     """With the held-out cross-entropy and the effective dimension."""
-    held = questions.held_out(scored.design, scene.world)
-    utility = replace(scored.utility, bce=held.bce, effective_dimension=held.effective_dimension)
-    return replace(scored, utility=utility)
+    held_out = questions.held_out(candidate.design, scene.world)
+    utility = replace(candidate.utility, bce=held_out.bce, effective_dimension=held_out.effective_dimension)
+    return replace(candidate, utility=utility)
 
 
-def as_shown(scene: Scene, scored: Scored) -> Scored:
+def as_shown(scene: Scene, candidate: Scored) -> Scored:
     """With all figures of a design that is shown, its gain and its records on the right side among them."""
-    held = with_held_out(scene, scored)
-    utility = scene.gained(scored.design, held.utility)
-    return replace(held, utility=judged_utility(scene, scored.design, utility))
+    with_figures = with_held_out(scene, candidate)
+    utility = scene.gained(candidate.design, with_figures.utility)
+    return replace(with_figures, utility=judged_utility(scene, candidate.design, utility))
 
 
-def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:
+def with_held_out_iou(scene: Scene, candidate: Scored) -> Scored:
     """With the agreement on cells whose records the design did not see: for the answer of a search."""
-    sets = questions.simulate_held_out(scored.design, scene.world)
-    return replace(scored, utility=replace(scored.utility, holdout_iou=scene.world.held_out_iou(sets)))
+    sets = questions.simulate_held_out(candidate.design, scene.world)
+    return replace(candidate, utility=replace(candidate.utility, holdout_iou=scene.world.held_out_iou(sets)))
 
 
-def sharpened(task: SearchTask, scored: Scored) -> Scored:
+def sharpened(task: SearchTask, candidate: Scored) -> Scored:
     """Return a calibrated design at its own epsilon with up to a tenth less noise, simulated in full.
 
     The search charges all of its candidates a coarser price, quick to invert, and ranks them at a glance.
     """
-    budget = replace(task.budget, epsilon=scored.epsilon)
-    design = cut(task.ask, (questions.sharpened(scored.design, task.facts, budget),))[0]
-    utility = utility_of(task.scene_of(scored.response), design)
-    return replace(scored, design=design, utility=replace(utility, bce=scored.utility.bce))
+    budget = replace(task.budget, epsilon=candidate.epsilon)
+    design = cut(task.ask, (questions.sharpened(candidate.design, task.facts, budget),))[0]
+    utility = utility_of(task.scene_of(candidate.response), design)
+    return replace(candidate, design=design, utility=replace(utility, bce=candidate.utility.bce))
 
 
 SCALES = tuple(float(s) for s in np.geomspace(0.05, 2.0, 14))  # unconstrained scales, response units
@@ -286,21 +286,21 @@ def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
         utility = utility_of(scene, priced)
         utility = judged_utility(scene, priced, scene.gained(priced, utility))
         points.append(FrontierPoint(epsilon, Scored(priced, scene.response, epsilon, utility)))
-    chosen = next((point.scored for point in points if point.epsilon == task.epsilon), None)
+    proposal = next((point.scored for point in points if point.epsilon == task.epsilon), None)
     free, baseline = task.unconstrained, scene.world.baseline
-    if chosen is None or free is None or baseline is None:
+    if proposal is None or free is None or baseline is None:
         raise WorkflowError(
             f"The fixed design cannot meet epsilon {task.epsilon:g}: choose a larger epsilon."
         )
     tell(1.0, "Simulated releases finished")
     return SearchResult(
         unconstrained=free,
-        chosen=chosen,
+        chosen=proposal,
         frontier=tuple(points),
         baseline=baseline,
         evaluated=1,
         objective=task.objective,
-        further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
+        further=tuple(float(world.baseline.mean()) for world in scene.others if world.baseline is not None),
         fixed=True,
     )
 
@@ -319,13 +319,13 @@ def simulated_scenes(
     values.
     """
     settings = project.settings
-    known = public_places(project.private.placed) if settings.places_public else None
+    record_places = public_places(project.private.placed) if settings.places_public else None
     stand_ins = StandIns(
         settings,
         project.lattice,
         project.response,
         facts.n,
-        known,
+        record_places,
         facts.covariates,
         project.exposure,
         facts.prior,
@@ -335,11 +335,11 @@ def simulated_scenes(
     for number in range(simulated_worlds(settings, fixed)):
         observed = stand_ins.draw(number)
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
-        for scale, mine, others in zip(scales, worlds, mixed, strict=True):
+        for scale, mine, exchanged in zip(scales, worlds, mixed, strict=True):
             mine.append(project_scene(project, facts, observed, scale).world.aiming_at(truth))
             if fixed and project.exposure is None:
-                others.append(project_scene(project, facts, shuffled(observed), scale).world)
+                exchanged.append(project_scene(project, facts, shuffled(observed), scale).world)
     return tuple(
-        Scene(scale, mine[0], tuple(mine[1:]), tuple(others))
-        for scale, mine, others in zip(scales, worlds, mixed, strict=True)
+        Scene(scale, mine[0], tuple(mine[1:]), tuple(exchanged))
+        for scale, mine, exchanged in zip(scales, worlds, mixed, strict=True)
     )

@@ -99,12 +99,12 @@ def share_design(project: Project, holders: int, records: int) -> SharedDesign:
     _check_holders(project, holders, records)
     budget = Budget(project.settings.epsilon, project.delta, project.settings.bound)
     mechanism = MECHANISMS[SpectralStatisticsDesign.mechanism]
-    facts, found = public_facts(project), None
+    facts, tuned = public_facts(project), None
     try:
         shape = mechanism.search.fixed(project.lattice.spacing)
         if not project.simulated:
-            found = tune(_of_all(project, holders, records), beside=())
-            shape, facts = found.choice.design, found.choice.facts(project)
+            tuned = tune(_of_all(project, holders, records), frontier=())
+            shape, facts = tuned.choice.design, tuned.choice.facts(project)
         assert isinstance(shape, SpectralStatisticsDesign)
         pooled = replace(shape, pool_records=float(records), pool_mu=budget.mu / math.sqrt(holders))
         calibrated = mechanism.calibrate(pooled, facts, budget)
@@ -113,7 +113,7 @@ def share_design(project: Project, holders: int, records: int) -> SharedDesign:
         features = features_digest(prepared_plan(design, facts).features)
     except CoreError as error:
         raise WorkflowError(str(error)) from error
-    made = SharedDesign(
+    shared = SharedDesign(
         holders,
         records,
         project.domain.resolution,
@@ -123,7 +123,7 @@ def share_design(project: Project, holders: int, records: int) -> SharedDesign:
         design,
         features,
     )
-    return made if found is None else _with_model(made, project, found)
+    return shared if tuned is None else _with_model(shared, project, tuned)
 
 
 def _check_holders(project: Project, holders: int, records: int) -> None:
@@ -214,10 +214,10 @@ def with_shared_scale(settings: ReleaseSettings, shared: SharedDesign) -> Releas
     scale = shared.response
     if settings.values == "amount":
         for name in ("transform", "centre", "clip"):
-            given = getattr(settings, name)
-            if given is not None and given != getattr(scale, name):
+            own_value = getattr(settings, name)
+            if own_value is not None and own_value != getattr(scale, name):
                 raise WorkflowError(
-                    f"The shared design has {name} {getattr(scale, name)}, these settings {given}: "
+                    f"The shared design has {name} {getattr(scale, name)}, these settings {own_value}: "
                     f"leave `{name}` out."
                 )
         settings = settings.with_changes(transform=scale.transform, centre=scale.centre, clip=scale.clip)
@@ -233,13 +233,13 @@ def _refuse_another_question(project: Project, shared: SharedDesign) -> None:
             "the resolution of the holder who wrote it."
         )
     for name, value in _question(project).items():
-        wanted = shared.question.get(name)
-        same = wanted == value
-        if isinstance(value, float) and isinstance(wanted, int | float):
-            same = math.isclose(wanted, value, rel_tol=TOLERANCE)
+        shared_value = shared.question.get(name)
+        same = shared_value == value
+        if isinstance(value, float) and isinstance(shared_value, int | float):
+            same = math.isclose(shared_value, value, rel_tol=TOLERANCE)
         if not same:
             raise WorkflowError(
-                f"The shared design asks with {name} {wanted!r}, these settings with {value!r}: every "
+                f"The shared design asks with {name} {shared_value!r}, these settings with {value!r}: every "
                 "holder asks the same question."
             )
     if shared.reference != (None if project.simulated else _records_digest(project)):
@@ -306,9 +306,9 @@ def _of_all(project: Project, holders: int, records: int) -> Project:
 
     Of the private records only their public number is left, and their places where these are public.
     """
-    settings, placed = project.settings, project.private.placed
+    settings, observations = project.settings, project.private.placed
     mu = Budget(settings.epsilon, project.delta, settings.bound).mu / math.sqrt(holders)
-    index = np.resize(placed.index if settings.places_public else np.zeros(1, dtype=np.int64), records)
+    index = np.resize(observations.index if settings.places_public else np.zeros(1, dtype=np.int64), records)
     blank = PlacedObservations(index, np.zeros(records), records, 0)
     about = None if settings.records_about is None else records
     return replace(
@@ -333,9 +333,9 @@ def _model(shared: SharedDesign) -> PosteriorSamplingDesign:
 
 def _records_digest(project: Project) -> str:
     """SHA-256 of the published records in the area, in their order: cell and value of each."""
-    placed = project.reference
-    digest = hashlib.sha256(np.ascontiguousarray(placed.index, dtype="<i8").tobytes())
-    digest.update(np.ascontiguousarray(placed.value, dtype="<f8").tobytes())
+    observations = project.reference
+    digest = hashlib.sha256(np.ascontiguousarray(observations.index, dtype="<i8").tobytes())
+    digest.update(np.ascontiguousarray(observations.value, dtype="<f8").tobytes())
     return digest.hexdigest()
 
 

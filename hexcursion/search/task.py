@@ -65,17 +65,17 @@ class Utility:
         return self.agreement if math.isfinite(self.agreement) else 0.0
 
     @classmethod
-    def of(cls, found: Agreement) -> Utility:
+    def of(cls, agreement: Agreement) -> Utility:
         """What simulated released sets achieve; the rest is not computed yet."""
         return cls(
-            found.iou,
-            found.iou_sd,
-            area_error=found.area_error,
-            right=found.right,
-            low=found.low,
-            high=found.high,
-            error=found.error,
-            worlds=found.worlds,
+            agreement.iou,
+            agreement.iou_sd,
+            area_error=agreement.area_error,
+            right=agreement.right,
+            low=agreement.low,
+            high=agreement.high,
+            error=agreement.error,
+            worlds=agreement.worlds,
         )
 
 
@@ -125,16 +125,16 @@ class Scene:
 
     def agreements(self, designs: Sequence[Design]) -> list[Agreement]:
         """The same of several designs, world by world: what they share in a world is made once."""
-        found = [
+        by_world = [
             [world.agreement(questions.simulate(design, world)) for design in designs]
             for world in self.worlds
         ]
-        return [over(each) for each in zip(*found, strict=True)]
+        return [over(of_design) for of_design in zip(*by_world, strict=True)]
 
-    def gained(self, design: Design, found: Utility) -> Utility:
+    def gained(self, design: Design, utility: Utility) -> Utility:
         """Return what a design achieves with its mean gain."""
-        gains = self.gains(design, found.worlds)
-        return replace(found, gain=float(np.mean(gains))) if gains else found
+        gains = self.gains(design, utility.worlds)
+        return replace(utility, gain=float(np.mean(gains))) if gains else utility
 
     def gains(self, design: Design, worlds: Sequence[float] = ()) -> list[float]:
         """Return how much better (IoU) releases agree than those of values exchanged among places.
@@ -145,10 +145,14 @@ class Scene:
         if not self.controls:
             return []
         step = len(self.worlds) // len(self.controls)
-        known = worlds or [world.agreement(questions.simulate(design, world)).iou for world in self.worlds]
+        agreements = worlds or [
+            world.agreement(questions.simulate(design, world)).iou for world in self.worlds
+        ]
         gains = [
-            own - world.agreement(questions.simulate(design, control)).iou
-            for own, world, control in zip(known[::step], self.worlds[::step], self.controls, strict=True)
+            agreement - world.agreement(questions.simulate(design, control)).iou
+            for agreement, world, control in zip(
+                agreements[::step], self.worlds[::step], self.controls, strict=True
+            )
         ]
         return [gain for gain in gains if math.isfinite(gain)]
 
@@ -158,9 +162,9 @@ def quick_agreement(design: Design, world: World) -> Agreement:
     return world.agreement(questions.simulate(design, world, quick=True))
 
 
-def over(found: Sequence[Agreement]) -> Agreement:
+def over(agreements: Sequence[Agreement]) -> Agreement:
     """The agreement over all worlds of a scene."""
-    return found[0] if len(found) == 1 else average(found)
+    return agreements[0] if len(agreements) == 1 else average(agreements)
 
 
 @dataclass(frozen=True)
@@ -293,20 +297,20 @@ RECORDS = (
 _PLAIN = (type(None), bool, int, float, str)
 
 
-def scored_mapping(scored: Scored) -> dict[str, Any]:
+def scored_mapping(candidate: Scored) -> dict[str, Any]:
     """Return a scored design as plain values without unknown figures, for `scored_from` to read back."""
-    utility = asdict(scored.utility)
+    utility = asdict(candidate.utility)
     for name in RECORDS:
         if math.isnan(utility[name]):
             del utility[name]
-    if math.isnan(scored.utility.low):
+    if math.isnan(candidate.utility.low):
         del utility["low"], utility["high"]
-    if not scored.utility.worlds:
+    if not candidate.utility.worlds:
         del utility["worlds"]
     return {
-        "design": scored.design.to_mapping(),
-        "response": asdict(scored.response),
-        "epsilon": scored.epsilon,
+        "design": candidate.design.to_mapping(),
+        "response": asdict(candidate.response),
+        "epsilon": candidate.epsilon,
         "utility": utility,
     }
 
@@ -318,9 +322,9 @@ def scored_from(stored: Mapping[str, Any]) -> Scored:
 
 def judged_from(stored: Mapping[str, Any]) -> tuple[ResponseScale, float, Utility]:
     """Everything but the design of what `scored_mapping` wrote."""
-    known = dict(stored["utility"])
-    worlds = tuple(map(float, known.pop("worlds", ())))
-    utility = Utility(**{name: float(value) for name, value in known.items()}, worlds=worlds)
+    figures = dict(stored["utility"])
+    worlds = tuple(map(float, figures.pop("worlds", ())))
+    utility = Utility(**{name: float(value) for name, value in figures.items()}, worlds=worlds)
     return ResponseScale(**stored["response"]), float(stored["epsilon"]), utility
 
 
@@ -348,9 +352,9 @@ def _written(answer: Any) -> Any:
     if isinstance(answer, float):  # a number of NumPy's
         return float(answer)
     if isinstance(answer, list):
-        return [_written(each) for each in answer]
+        return [_written(item) for item in answer]
     if isinstance(answer, tuple):
-        return {"tuple": [_written(each) for each in answer]}
+        return {"tuple": [_written(item) for item in answer]}
     if isinstance(answer, Design):
         return {"design": answer.to_mapping()}
     if type(answer) is Scored:
@@ -358,14 +362,14 @@ def _written(answer: Any) -> Any:
     raise TypeError(f"An answer of a search is made of numbers, texts and designs, not {type(answer)}.")
 
 
-def _read(told: Any) -> Any:
-    if type(told) in _PLAIN:
-        return told
-    if isinstance(told, list):
-        return [_read(each) for each in told]
-    ((kind, inner),) = told.items()
+def _read(stored: Any) -> Any:
+    if type(stored) in _PLAIN:
+        return stored
+    if isinstance(stored, list):
+        return [_read(item) for item in stored]
+    ((kind, inner),) = stored.items()
     if kind == "tuple":
-        return tuple(_read(each) for each in inner)
+        return tuple(_read(item) for item in inner)
     if kind == "design":
         return design_from_mapping(inner)
     if kind == "scored":

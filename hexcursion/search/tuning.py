@@ -92,8 +92,8 @@ class Tuned:
         if self.result.fixed:
             return fixed_words(self.choice.expected, self.choice.yardsticks, self.result)
         unused = unused_words(self.left_out, unread=self.unread)
-        if few := self.few:
-            return (f"{few}.", *edge_words(self.result), *unused)
+        if caution := self.few:
+            return (f"{caution}.", *edge_words(self.result), *unused)
         sentences = []
         inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
         if inside in (0.0, 1.0):
@@ -126,13 +126,13 @@ def tune(
     project: Project,
     run: Run = ALONE,
     *,
-    beside: tuple[float, ...] = FRONTIER_EPSILONS,
+    frontier: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
     facts: PublicFacts | None = None,
 ) -> Tuned:
     """Search on the reference data; of the private records only the public number is used.
 
-    `beside` are further epsilons of a shown frontier, which the choice does not depend on; `walked` are
+    `frontier` are further epsilons of a shown frontier, which the choice does not depend on; `walked` are
     others yet, for mechanisms with quick simulations. `facts` are those of another column of the same
     records, whose work is used again. Raise `WorkflowError` if lengthscale and ridge are
     given, no design meets the budget, or the reference data are too few.
@@ -146,13 +146,13 @@ def tune(
     if settings.weighs_drift:
         project = replace(project, settings=settings.with_changes(prior_mean=True))
     if settings.weighs_drift or not settings.tries_public_map:
-        return _tuned(project, run, (beside, walked), facts)
+        return _tuned(project, run, (frontier, walked), facts)
     with_map, without = (
         replace(project, settings=settings.with_changes(prior_mean=used)) for used in (True, False)
     )
-    plain = _tuned(without, run.part(0.0, 0.5), (beside, walked), facts)
+    plain = _tuned(without, run.part(0.0, 0.5), (frontier, walked), facts)
     free = plain.result.unconstrained
-    mapped = _tuned(with_map, run.part(0.5, 0.5), (beside, walked), facts, free)
+    mapped = _tuned(with_map, run.part(0.5, 0.5), (frontier, walked), facts, free)
     return better_start(plain, mapped)
 
 
@@ -173,9 +173,9 @@ def _tuned(
     unconstrained: Unconstrained | None = None,
 ) -> Tuned:
     """One search, with or without the public map as the settings say."""
-    beside, walked = budgets
+    frontier, walked = budgets
     task = search_task(project, run, unconstrained, facts)
-    task = replace(task, frontier=beside, walked=walked)
+    task = replace(task, frontier=frontier, walked=walked)
     result = search(task, run)
     free_agreement = None
     if has_reference(project):
@@ -183,9 +183,11 @@ def _tuned(
         predicted = [world.baseline for world in worlds if world.baseline is not None]
         if predicted:
             result = replace(result, free_worlds=free_in_worlds(project, result.model, predicted))
-        found = result.free_worlds or (free_map_agreement(project, result.model),)
-        known = [each for each in found if np.isfinite(each)]  # two empty maps agree on nothing
-        free_agreement = float(np.mean(known)) if known else None
+        agreements = result.free_worlds or (free_map_agreement(project, result.model),)
+        finite = [
+            agreement for agreement in agreements if np.isfinite(agreement)
+        ]  # two empty maps agree on nothing
+        free_agreement = float(np.mean(finite)) if finite else None
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
     same = last_of_several(project) is None and result.chosen.response == task.scenes[0].response
@@ -200,17 +202,19 @@ def concluded(
     field: PublicField | None = None,
 ) -> Tuned:
     """A search result with the choice it leads to; `field` as in `public_map`, the rest as in `Tuned`."""
-    chosen = result.chosen
-    public = public_map(project, result.model, chosen.response, field)
+    proposal = result.chosen
+    public = public_map(project, result.model, proposal.response, field)
     kind: TuningKind = "fixed" if result.fixed else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
     started = public is not None
-    yardsticks = yardsticks_of(project, chosen, result.one_colour, free_agreement, public=started)
-    choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
+    yardsticks = yardsticks_of(project, proposal, result.one_colour, free_agreement, public=started)
+    choice = Choice(
+        proposal.design, proposal.response, tuning, public, expected_of(project, proposal), yardsticks
+    )
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     predicted = result.public_mean and last_of_several(project) is None
     basis = free_map_basis(project, predicted=predicted) if has_reference(project) else ""
-    unread = project.covariates is not None and not getattr(chosen.design, "covariates", 0.0)
+    unread = project.covariates is not None and not getattr(proposal.design, "covariates", 0.0)
     return Tuned(result, choice, free_agreement, left_out, basis, starts, project.tried_on, unread)
 
 
@@ -250,14 +254,14 @@ def search_task(
     if not settings.prior_mean:
         scenes = _scenes(project, facts, played, scales)
         return replace(task, unconstrained=free, scenes=scenes, baseline_scene=scenes[0])
-    residual, shown = _starting_scenes(project, facts, free.design)
+    residual, plain = _starting_scenes(project, facts, free.design)
     return replace(
         task,
         public_mean=True,
         facts=residual.world.facts,
         unconstrained=free,
         scenes=(residual,),
-        baseline_scene=shown,
+        baseline_scene=plain,
     )
 
 
@@ -303,14 +307,14 @@ def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> 
 
 
 def _scenes(
-    project: Project, facts: PublicFacts, placed: PlacedObservations, scales: Sequence[ResponseScale]
+    project: Project, facts: PublicFacts, observations: PlacedObservations, scales: Sequence[ResponseScale]
 ) -> tuple[Scene, ...]:
     """One scene for each response scale, on the same data; for reference data with their shuffled values."""
-    mixed = (shuffled(placed),) if has_reference(project) else ()  # a pilot's stand-ins prove nothing
+    mixed = (shuffled(observations),) if has_reference(project) else ()  # a pilot's stand-ins prove nothing
     return tuple(
         replace(
-            project_scene(project, facts, placed, scale),
-            controls=tuple(project_scene(project, facts, each, scale).world for each in mixed),
+            project_scene(project, facts, observations, scale),
+            controls=tuple(project_scene(project, facts, exchanged, scale).world for exchanged in mixed),
         )
         for scale in scales
     )
@@ -346,18 +350,22 @@ def _starting_scenes(
     """
     field, scale, played = starting_point(project, free)
     facts, offset = replace(facts, field=field), field.at_cells(project.lattice.domain_centres)
-    drawn = last_of_several(project) is None and not project.reference_origin
+    from_field = last_of_several(project) is None and not project.reference_origin
 
-    def residuals(placed: PlacedObservations) -> World:
-        return project_scene(project, facts, placed, scale, offset, drawn=drawn).world
+    def residuals(observations: PlacedObservations) -> World:
+        return project_scene(project, facts, observations, scale, offset, from_field=from_field).world
 
-    wide = uncut(project) if drawn else project.response
-    shown = [baseline_set(project_scene(project, facts, placed, wide).world, free) for placed in played]
-    worlds = [residuals(placed).aiming_at(own) for placed, own in zip(played, shown, strict=True)]
-    controls = tuple(residuals(shuffled(each)) for each in played[:: min(2, len(played))])
+    wide = uncut(project) if from_field else project.response
+    truths = [
+        baseline_set(project_scene(project, facts, observations, wide).world, free) for observations in played
+    ]
+    worlds = [
+        residuals(observations).aiming_at(truth) for observations, truth in zip(played, truths, strict=True)
+    ]
+    controls = tuple(residuals(shuffled(observations)) for observations in played[:: min(2, len(played))])
     plain = project_scene(project, facts, played[0], project.response).world
     return Scene(scale, worlds[0], tuple(worlds[1:]), controls), Scene(
-        project.response, plain.aiming_at(shown[0])
+        project.response, plain.aiming_at(truths[0])
     )
 
 
@@ -372,8 +380,8 @@ def _detail(project: Project, result: SearchResult) -> str:
     if result.public_mean and result.further:
         text += ", in worlds that drifted from the reference"
     elif as_many(project, project.reference) is not project.reference:
-        stated = "" if project.settings.records_about is None else " by public knowledge"
-        text += f", on as many reference records as there are private ones{stated}"
+        source_words = "" if project.settings.records_about is None else " by public knowledge"
+        text += f", on as many reference records as there are private ones{source_words}"
     return text if project.pilot is None else f"{text}, on {_paid(project.pilot)}"
 
 

@@ -69,7 +69,7 @@ def main() -> None:
             ious, chance = released_scores(project, epsilon, level, inside, hexagons, options.releases)
             error = standard_error(ious)
             changed = project.settings.with_changes(epsilon=epsilon, threshold=share)
-            expected = tune(replace(project, settings=changed), beside=()).choice.expected
+            expected = tune(replace(project, settings=changed), frontier=()).choice.expected
             assert expected is not None
             print(
                 f"{epsilon:7g}  {share:4.0f} %  {inside.mean():.3f}  {ious.mean():.3f}  ({error:.3f})  "

@@ -192,7 +192,7 @@ def main() -> None:
 
 def best(project: Project) -> Tuned:
     """What the search of the program chooses."""
-    return tune(project, beside=())
+    return tune(project, frontier=())
 
 
 def measured(

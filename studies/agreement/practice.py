@@ -71,7 +71,7 @@ def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
     project = load_project(settings)
     records, tuned = (
         Records.of(project),
-        {tuning: tune(_at(project, tuning), beside=()) for tuning in EPSILONS},
+        {tuning: tune(_at(project, tuning), frontier=()) for tuning in EPSILONS},
     )
     truth = curators_map(project, tuned[1.0].result.model).inside
     first, *_ = next(simulated(_at(project, 1.0), tuned[1.0].choice, 1, SEED))

@@ -214,7 +214,7 @@ def _rows(survey: Survey, options: Namespace) -> Iterator[str]:
         for epsilon in EPSILONS[: 2 if options.hidden else None]:
             project = _at(loaded, epsilon)
             start = process_time()
-            tuned = tune(project, beside=())
+            tuned = tune(project, frontier=())
             took = process_time() - start
             choice = tuned.choice
             released = released_sets(project, choice, draws, SimulationEntropy(SEED))

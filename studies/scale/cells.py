@@ -81,7 +81,7 @@ def _measure(cells: int, options: argparse.Namespace) -> None:
 
         project = load_project(settings)
         mark()
-        tuned = tune(project, beside=FRONTIER_EPSILONS if options.frontier else ())
+        tuned = tune(project, frontier=FRONTIER_EPSILONS if options.frontier else ())
         mark()
         forecast = search_estimate(asked_of(project, not options.frontier), min(fast, speed()))
         marks[-1] = time.process_time()

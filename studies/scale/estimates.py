@@ -79,7 +79,7 @@ def _measure(kind: Measured, cells: int, priors: str) -> None:
             spent[_part_of(fraction, names)] += now - last[0]
             last[0] = now
 
-        tuned = tune(project, Run(tell), beside=() if kind == ALONE else FRONTIER_EPSILONS)
+        tuned = tune(project, Run(tell), frontier=() if kind == ALONE else FRONTIER_EPSILONS)
         tell(1.0, "")
         peak = _peak()
         start = time.process_time()

@@ -211,7 +211,7 @@ def main() -> None:
 def later(draws: int) -> dict[str, Any]:
     """Agreements of the map of a later public year, and of releases that start from it."""
     project = load_project(county_settings(LATER).with_changes(epsilon=EPSILON))
-    tuned = tune(project, beside=())
+    tuned = tune(project, frontier=())
     truth = curators_map(project, tuned.result.model).inside
     agreements = judged_agreements(project, tuned.choice, draws, truth)
     public_map = free_map(project, tuned.result.model)

@@ -236,7 +236,7 @@ def test_a_release_of_answers_starts_from_a_published_reference(
     project = load_project(asked)
     share = float(project.reference.value.mean())
     assert project.usual_answer == pytest.approx(share / 50.0 - 1.0)
-    tuned = tune(project, beside=())
+    tuned = tune(project, frontier=())
     design, public = tuned.choice.design, tuned.choice.public_map
     assert (design.law, design.drift) == ("yes-no", True)  # type: ignore[attr-defined]
     assert not any("clip bound" in each for each in tuned.remarks())

@@ -63,7 +63,7 @@ def test_columns_share_their_simulated_releases_and_each_is_judged_as_if_alone(
     found = choose_atlas(given[0])
     assert len(drawn) == 6
     for layer, choice, epsilon in zip(given[0].layers, found.layers, found.alone, strict=True):
-        alone = tune(replace(layer, settings=layer.settings.with_changes(epsilon=epsilon)), beside=())
+        alone = tune(replace(layer, settings=layer.settings.with_changes(epsilon=epsilon)), frontier=())
         assert alone.choice.expected == choice.expected
     assert len(drawn) == 6 + 18
 

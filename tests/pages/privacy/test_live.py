@@ -72,7 +72,7 @@ def test_a_moved_slider_searches_at_the_new_budget_as_the_command_line_does(
     assert [settings.epsilon for settings in searches] == [1.0, 3.0]
     found = found_of(app)
     assert ratio_words(found.tuned.result.chosen.utility.agreement) in told(app)
-    alone = tune(found.project, beside=())
+    alone = tune(found.project, frontier=())
     assert found.choice.design == alone.choice.design
     assert [point.epsilon for point in found.tuned.result.frontier] == [3.0]
 
@@ -85,11 +85,11 @@ def test_the_curve_follows_the_proposal_and_changes_nothing_of_it(
     app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
     found = found_of(app)
     assert [point.epsilon for point in found.tuned.result.frontier] == [0.25, 0.5, 1.0, 2.0, 4.0, 10.0]
-    assert found.choice.design == tune(found.project, beside=()).choice.design
+    assert found.choice.design == tune(found.project, frontier=()).choice.design
     slide(app, 2.0)
     found = found_of(app)
     assert [point.epsilon for point in found.tuned.result.frontier] == [0.25, 0.5, 1.0, 2.0, 4.0, 10.0]
-    assert found.choice.design == tune(found.project, beside=()).choice.design
+    assert found.choice.design == tune(found.project, frontier=()).choice.design
     assert len(searches) == 2
 
 

@@ -181,7 +181,7 @@ def test_the_shipped_map_holds_against_the_map_of_all_sales(opened: Finished) ->
 def test_a_release_of_the_generated_city_holds_against_its_truth(tmp_path: Path) -> None:
     """Intervals of the districts, certainty classes and the set, where the field itself is known."""
     project = load_project(changed_settings(tmp_path))
-    tuned = tune(project, beside=())
+    tuned = tune(project, frontier=())
     lon, lat = project.domain.centres_lonlat.T
     truth = DemoField(DEMO_SEED, DEMO_YEARS[1], changed=True).log_price(lon, lat) > np.log(450_000)
     district = ward_of(*to_km(lon, lat))

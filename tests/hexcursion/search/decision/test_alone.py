@@ -77,7 +77,7 @@ def test_the_scale_with_most_simulated_records_on_the_right_side_is_chosen(
 def test_one_threshold_gets_a_choice_that_expects_no_less_than_all_of_them(project: Project) -> None:
     facts = replace(public_facts(project), n=2_000)
     usual = replace(project, settings=project.settings.with_changes(focus="all"))
-    mine, others = (tune(each, beside=(), facts=facts).choice for each in (project, usual))
+    mine, others = (tune(each, frontier=(), facts=facts).choice for each in (project, usual))
     assert mine.expected is not None
     assert others.expected is not None
     assert (mine.expected.records or 0.0) >= (others.expected.records or 1.0)

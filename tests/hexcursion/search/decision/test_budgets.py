@@ -29,7 +29,7 @@ def project(town: Town) -> Project:
 
 @pytest.fixture(scope="module")
 def tuned(project: Project) -> Tuned:
-    return tune(project, beside=BUDGETS)
+    return tune(project, frontier=BUDGETS)
 
 
 def mu_of(scored: Scored) -> float:
@@ -59,7 +59,7 @@ def test_a_budget_beside_is_searched_nearly_as_well_as_if_it_had_been_asked_for(
     project: Project, tuned: Tuned
 ) -> None:
     asked = replace(project, settings=project.settings.with_changes(epsilon=3.0))
-    own = tune(asked, beside=()).result.chosen.utility.agreement
+    own = tune(asked, frontier=()).result.chosen.utility.agreement
     point = at_budget(tuned, 3.0)
     assert point is not None
     assert point.scored.utility.agreement > own - 0.03
@@ -80,7 +80,7 @@ def test_further_designs_are_shown_and_the_answers_own_remain(tuned: Tuned) -> N
 
 def test_one_cutoff_is_kept_from_search_to_choice(project: Project) -> None:
     fixed = replace(project, settings=project.settings.with_changes(cutoff=0.4))
-    found = tune(fixed, beside=(0.5,))
+    found = tune(fixed, frontier=(0.5,))
     assert found.choice.design.cutoff == 0.4
     assert {point.scored.design.cutoff for point in found.result.frontier} == {0.4}
     by_hand = project.settings.with_changes(

@@ -93,7 +93,7 @@ def test_whether_a_release_beats_the_free_map_is_said_beforehand_and_comes_true(
     tmp_path: Path, hills: tuple[float, float, float], epsilon: float, beats: bool
 ) -> None:
     project = project_of(tmp_path, hills, epsilon=epsilon)
-    tuned = tune(project, beside=())
+    tuned = tune(project, frontier=())
     assert any("not expected to add" in each for each in tuned.remarks()) is not beats
     assert any(", by 2017 against the years before." in each for each in tuned.remarks())
     released, free = shown(project, tuned)
@@ -120,7 +120,7 @@ def test_a_published_reference_is_where_the_default_release_starts(
 ) -> None:
     town: Town = write_town(tmp_path_factory.mktemp("town"), n=1200)
     project = load_project(town.settings(mechanisms=("spectral-statistics",), epsilon=0.5, prior_mean=None))
-    tuned = tune(project, beside=(1.0,))
+    tuned = tune(project, frontier=(1.0,))
     chosen = tuned.result.chosen
     assert tuned.starts == ""
     assert isinstance(chosen.design, SpectralStatisticsDesign)
@@ -152,7 +152,7 @@ def test_a_map_that_shuffled_values_give_as_well_is_stopped(
         mechanisms=("spectral-statistics",), epsilon=epsilon, prior_mean=start, reference_public=start is None
     )
     project = load_project(asked)
-    tuned = tune(project, beside=())
+    tuned = tune(project, frontier=())
     assert tuned.choice.yardsticks is not None
     gain = tuned.choice.yardsticks.gain
     assert gain == tuned.result.chosen.utility.gain
@@ -182,7 +182,7 @@ def test_shuffled_observations_are_the_same_values_in_other_places() -> None:
 def test_another_mechanism_tries_both_starts(tmp_path_factory: pytest.TempPathFactory) -> None:
     town: Town = write_town(tmp_path_factory.mktemp("town"), n=600)
     asked = town.settings(mechanisms=("posterior-sampling",), epsilon=3.0, prior_mean=None, quick=True)
-    tuned = tune(load_project(asked), beside=())
+    tuned = tune(load_project(asked), frontier=())
     assert "Starting from the public map, the best release" in tuned.starts
 
 

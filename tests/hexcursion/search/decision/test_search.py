@@ -147,7 +147,7 @@ def test_a_public_prior_mean_is_the_reference_map(town: Town) -> None:
 
 def test_the_choice_is_the_same_without_a_frontier(hamlet: Project, hamlet_tuned: Tuned) -> None:
     """The command line shows no frontier, so it scores no design for one."""
-    alone = tune(hamlet, beside=())
+    alone = tune(hamlet, frontier=())
     assert alone.choice.design == hamlet_tuned.choice.design
     assert alone.choice.expected == hamlet_tuned.choice.expected
     assert {point.epsilon for point in alone.result.frontier} == {2.0}
@@ -220,7 +220,7 @@ def test_an_agreement_that_is_undefined_is_said_so_and_stops_a_release(tuned: Tu
 def test_a_map_of_one_side_has_no_standard_error_and_a_search_still_answers(town: Town) -> None:
     """No design agrees better than another there; the first of the best probabilities is taken."""
     project = load_project(town.settings(resolution=6, priors=("car",)))
-    tuned = tune(project, beside=())
+    tuned = tune(project, frontier=())
     assert math.isnan(tuned.result.chosen.utility.agreement)
     assert tuned.result.chosen.utility.error == 0.0
     assert math.isfinite(tuned.result.chosen.utility.bce)

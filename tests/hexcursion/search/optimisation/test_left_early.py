@@ -13,7 +13,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search import optimise
 from hexcursion.search.choice import early_words
-from hexcursion.search.optimise import Found
+from hexcursion.search.optimise import Candidates
 from hexcursion.search.score import Batch
 from hexcursion.search.task import LeftEarly, Scored, SearchTask, Utility
 from hexcursion.search.tuning import Tuned, search_task, tune
@@ -32,7 +32,7 @@ def task(small: Project) -> SearchTask:
     return replace(search_task(small), frontier=())
 
 
-def found(*agreements: float, epsilon: float = 2.0) -> Found:
+def found(*agreements: float, epsilon: float = 2.0) -> Candidates:
     """Scored designs that reach these agreements."""
     design = NoisyCellStatisticsDesign("car", 1.0, 1.0, 1.0, 1.0)
     scale = ResponseScale("identity", 0.0, 1.0, "")
@@ -52,7 +52,7 @@ def found(*agreements: float, epsilon: float = 2.0) -> Found:
     ],
 )
 def test_behind_means_by_more_than_six_hundredths(
-    task: SearchTask, own: Found, others: Found, behind: bool, monkeypatch: pytest.MonkeyPatch
+    task: SearchTask, own: Candidates, others: Candidates, behind: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(optimise, "_sharpened_bests", lambda task, eligible: list(eligible))
     assert optimise._behind(task, own, others) is behind
@@ -108,7 +108,7 @@ def test_a_first_pass_is_judged_in_two_worlds_and_whoever_passes_is_ranked_in_al
     played: list[tuple[str, int]] = []
     second = [0.0]
 
-    def scored(task: SearchTask, batch: Batch) -> Found:
+    def scored(task: SearchTask, batch: Batch) -> Candidates:
         played.append((batch.mechanism[:5], len(task.scenes[0].worlds)))
         ours = 0.8 if batch.mechanism == "posterior-sampling" else second[0]
         return [(task.epsilon, replace(found(ours)[0][1], response=scene.response))]
@@ -133,7 +133,7 @@ def test_a_first_pass_is_judged_in_two_worlds_and_whoever_passes_is_ranked_in_al
 
 def searched(small: Project, monkeypatch: pytest.MonkeyPatch, behind: float) -> Tuned:
     monkeypatch.setattr(optimise, "BEHIND", behind)
-    return tune(small, beside=())
+    return tune(small, frontier=())
 
 
 def test_what_is_left_early_is_said_and_neither_chosen_nor_shown(

@@ -150,7 +150,7 @@ def test_without_reference_data_one_fixed_design_is_judged_in_nine_worlds_and_th
     assert scene.world.baseline is not None
     assert (scene.world.middle, scene.world.spread) == (0.0, 0.5)
     assert not scene.world.mean_known
-    tuned = tune(project, beside=())
+    tuned = tune(project, frontier=())
     design = tuned.choice.design
     assert design == SpectralStatisticsDesign(
         "water-filled", "exponential", 8.0 * project.lattice.spacing, 0.5, 0.0, 0.5, 1.0, 1.28,

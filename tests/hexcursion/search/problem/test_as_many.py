@@ -76,7 +76,7 @@ def test_the_search_judges_as_many_records_and_keeps_the_model_of_all(project: P
 
 def test_fewer_private_records_are_told_less(project: Project, tuned: Tuned) -> None:
     small = with_private(project, 300)
-    found = tune(small, beside=())
+    found = tune(small, frontier=())
     assert found.result.chosen.utility.agreement < tuned.result.chosen.utility.agreement
     assert found.choice.tuning.detail.endswith(", on as many reference records as there are private ones")
     assert "as many" not in tuned.choice.tuning.detail
