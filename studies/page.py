@@ -233,7 +233,7 @@ study = STUDIES[chosen or "membership"]
 st.markdown(f"{plain(study.question)}  \n*{plain(study.source)}*")
 if study.name == "audit":
     st.caption("A check, not a guarantee: no alarm proves nothing, an alarm proves a mistake.")
-    found = workspace.current().found
+    found = workspace.current().outcome
     if found is not None:
         with st.container(border=True):
             st.markdown("**Your design**, attacked on simulated neighbours in your domain")

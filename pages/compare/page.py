@@ -29,14 +29,14 @@ from pages.shared.charts import alt
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.released_view import paint
 from pages.shared.session import side_jobs, workspace
-from pages.shared.session.found import Explored, Found
+from pages.shared.session.outcome import Explored, SearchOutcome
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, RELEASE, TOUR
 
 
 def show_practice(work: Workspace) -> None:
     """The maps, the table, one record more, and editions a year; only after a release."""
-    found, explored = work.found, work.explored
+    found, explored = work.outcome, work.explored
     if found is None or explored is None:
         st.info(
             "This screen shows the private records as today's rules would publish them: it tells as "
@@ -90,7 +90,7 @@ COLUMNS: Markdown = (
 )
 
 
-def _practice(found: Found, explored: Explored, least: int) -> view.Practice:
+def _practice(found: SearchOutcome, explored: Explored, least: int) -> view.Practice:
     """What the rules give, made once for a release in this session; nothing of it is shared."""
     known = explored.practice.get(least)
     if not isinstance(known, view.Practice) or known.project is not found.project:

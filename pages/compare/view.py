@@ -36,7 +36,7 @@ from hexcursion.words import (
 from pages.shared.subprocess_job import executor_of, in_background
 
 if TYPE_CHECKING:  # it knows Streamlit, which a subprocess does not load
-    from pages.shared.session.found import Found
+    from pages.shared.session.outcome import SearchOutcome
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def paint_table(table: Table, what: str, title: str) -> Painting:
 
 
 def lines_of(
-    found: Found,
+    found: SearchOutcome,
     viewer: Viewer,
     applied: dict[str, tuple[Rule, Table]],
     records: Records,
@@ -227,7 +227,7 @@ class Practice:
     lines: list[Line]
 
     @classmethod
-    def of(cls, found: Found, viewer: Viewer, least: int, truth: Bools) -> Practice:
+    def of(cls, found: SearchOutcome, viewer: Viewer, least: int, truth: Bools) -> Practice:
         """Apply every rule, and measure what its table shows and gives away."""
         records = Records.of(found.project)
         applied = {name: (rule, rule.apply(records)) for name, rule in rules_of(least, records.size).items()}

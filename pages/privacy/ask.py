@@ -46,14 +46,14 @@ def ask_privacy(work: Workspace) -> None:
     show_attack(work)
     idle = _idle(work)
     also = ("covariate_columns",) if "covariates" in idle else ()
-    kept = ("values",) if work.choices.get("values") == "count" else ()  # there is nothing else to ask
-    work.choose(**{name: field(name).default for name in (*idle, *also) if name not in kept})
+    still_asked = ("values",) if work.choices.get("values") == "count" else ()  # there is nothing else to ask
+    work.choose(**{name: field(name).default for name in (*idle, *also) if name not in still_asked})
 
 
 def _idle(work: Workspace) -> tuple[str, ...]:
     """Choices of which nothing would come with the mechanisms that are chosen: they are not asked for."""
-    choices, chosen = work.choices, st.session_state.get(f"mechanisms_{work.mark}")
-    mechanisms = chosen or choices.get("mechanisms") or DEFAULT_MECHANISMS
+    choices, ticked = work.choices, st.session_state.get(f"mechanisms_{work.mark}")
+    mechanisms = ticked or choices.get("mechanisms") or DEFAULT_MECHANISMS
     amounts = choices.get("values", "amount") == "amount"  # others have one design, with a reference or not
     origin = origin_of(
         mechanisms,
@@ -78,17 +78,17 @@ def _unit(work: Workspace) -> None:
         units,
         index=units.index(standing) if standing in units else 0,
         format_func={"point": f"Each {kind}", "cell": "Each hexagon's median"}.__getitem__,
-        captions=[captions[each] for each in units],
+        captions=[captions[unit_name] for unit_name in units],
         help=tip("unit"),
         label_visibility="collapsed",
         **work.keyed("unit"),
     )
     work.choose(unit=unit)
-    owner, most = work.choices.get("owner"), work.choices.get("records_per_owner") or 1
-    if owner is not None and most > 1:
+    owner, most_records = work.choices.get("owner"), work.choices.get("records_per_owner") or 1
+    if owner is not None and most_records > 1:
         st.caption(
-            f"Up to {most:,} readings of one {plain(owner_word_of(owner))} are used, and ε is about all of "
-            "them together."
+            f"Up to {most_records:,} readings of one {plain(owner_word_of(owner))} are used, and ε is about "
+            "all of them together."
         )
 
 
@@ -124,7 +124,7 @@ def _strength(work: Workspace) -> None:
         planning(work).wanted = None
         ask_budget(work)
     else:
-        wanted = st.slider(
+        target = st.slider(
             "Agreement needed (IoU)",
             0.3,
             0.99,
@@ -133,17 +133,17 @@ def _strength(work: Workspace) -> None:
             help=tip("iou"),
             **work.keyed("wanted"),
         )
-        planning(work).wanted = float(wanted)
+        planning(work).wanted = float(target)
         st.caption("The search then solves for the smallest ε that is expected to reach it.")
 
 
 def ask_budget(work: Workspace) -> None:
     """Ask for epsilon."""
-    asked = float(work.choices.get("epsilon", 1.0))
+    epsilon = float(work.choices.get("epsilon", 1.0))
     budget = st.select_slider(
         label("epsilon"),
-        sorted({*BUDGETS, asked}),
-        value=asked,
+        sorted({*BUDGETS, epsilon}),
+        value=epsilon,
         format_func=lambda value: f"{value:g}",
         help=tip("epsilon"),
         **work.keyed("epsilon"),
@@ -189,7 +189,7 @@ def _more(work: Workspace) -> None:
             list(MECHANISMS),
             default=list(work.choices.get("mechanisms", DEFAULT_MECHANISMS)),
             format_func=lambda name: MECHANISMS[name].title,
-            help=" ".join(f"{each.title}: {each.summary}" for each in MECHANISMS.values()),
+            help=" ".join(f"{mechanism.title}: {mechanism.summary}" for mechanism in MECHANISMS.values()),
             **work.keyed("mechanisms"),
         )
         st.caption(f"{PATHS} {STATISTICS}")
@@ -212,7 +212,7 @@ def _start(work: Workspace) -> bool | None:
     """Whether a release starts from the public map; None where the search decides."""
     public = bool(work.choices.get("reference_public")) and not work.choices.get("change")
     start = work.choices.get("prior_mean") if public else False
-    chosen = st.selectbox(
+    answer = st.selectbox(
         "Start from the public reference map?",
         list(STARTS),
         index=list(STARTS).index(EITHER if start is None else start),
@@ -222,7 +222,7 @@ def _start(work: Workspace) -> bool | None:
         "to say what is new, and the same budget buys far less noise. The reference must be public.",
         **work.keyed("prior_mean"),
     )
-    return None if chosen == EITHER else bool(chosen and public)
+    return None if answer == EITHER else bool(answer and public)
 
 
 def _searched(work: Workspace) -> None:

@@ -18,7 +18,7 @@ from pages.privacy.numbers import ask_cutoff, ask_slack_and_paths
 from pages.privacy.trials import of_100
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.side_jobs import SideJobName
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, RELEASE
@@ -53,20 +53,20 @@ def _questions(work: Workspace) -> None:
     """The columns and their thresholds, which are chosen on another screen."""
     st.header("The questions", anchor=False)
     lines = []
-    for name, own in work.columns.items():
-        limit, answers = own.get("threshold"), own.get("values") == "yes-no"
-        unit = "% of yes" if answers else str(own.get("value_unit", ""))
-        side = side_words(own.get("direction", "above"))
-        said = "no threshold yet" if limit is None else f"{side} {quantity(limit, unit)}"
-        lines.append(f"- {plain(work.called(name))}: {plain(said)}")
+    for name, column in work.columns.items():
+        limit, answers = column.get("threshold"), column.get("values") == "yes-no"
+        unit = "% of yes" if answers else str(column.get("value_unit", ""))
+        side = side_words(column.get("direction", "above"))
+        question = "no threshold yet" if limit is None else f"{side} {quantity(limit, unit)}"
+        lines.append(f"- {plain(work.called(name))}: {plain(question)}")
     st.markdown("\n".join(lines))
     st.page_link(DATA.path, label="Change them", icon=DATA.icon)
 
 
 def show(work: Workspace, settings: AtlasSettings) -> None:
     """The panel in whatever state the plan is."""
-    if work.found is not None and work.fits():
-        _proposal(work, work.found)
+    if work.outcome is not None and work.fits():
+        _proposal(work, work.outcome)
         return
     st.markdown(
         f"**{len(settings.layers)} maps of the same records are released together**: one charge, one "
@@ -83,26 +83,26 @@ def show(work: Workspace, settings: AtlasSettings) -> None:
     if side is not None:
         project, choice = side.result
         work.choose(accept_low_agreement=False)  # a poor map is accepted when it is seen, not before
-        work.found = found_of(project.restated(looked=settings.first.looked), choice)
+        work.outcome = found_of(project.restated(looked=settings.first.looked), choice)
         st.rerun()
 
 
-def found_of(project: AtlasProject, choice: AtlasChoice) -> Found:
+def found_of(project: AtlasProject, choice: AtlasChoice) -> SearchOutcome:
     """The result for all columns, and of the first what screens of one column ask for."""
-    return Found(project.first, choice.tuned[0], choice.layers[0], atlas=(project, choice))
+    return SearchOutcome(project.first, choice.tuned[0], choice.layers[0], atlas=(project, choice))
 
 
-def _proposal(work: Workspace, found: Found) -> None:
+def _proposal(work: Workspace, outcome: SearchOutcome) -> None:
     """A line for each map, the offer to leave poor ones out, and the way on."""
-    assert found.atlas is not None
-    project, choice = found.atlas
-    names, poor = project.settings.names, found.poor
+    assert outcome.atlas is not None
+    project, choice = outcome.atlas
+    names, poor = project.settings.names, outcome.poor
     st.header("The proposal", anchor=False)
     good = len(names) - len(poor)
     epsilon = project.first.settings.epsilon
     worth = "All" if not poor else f"{good} of"
-    said = f"{worth} {plural(len(names), 'map')} are worth releasing for ε {epsilon:g} together."
-    st.markdown(f"**{plain(said)}**")
+    sentence = f"{worth} {plural(len(names), 'map')} are worth releasing for ε {epsilon:g} together."
+    st.markdown(f"**{plain(sentence)}**")
     figures = [figures_of(layer) for layer in choice.layers]
     st.table(
         {
@@ -124,7 +124,7 @@ def _proposal(work: Workspace, found: Found) -> None:
             help="The other maps then have less noise for the same cost.",
         ):
             work.leave_out(poor)
-            work.found = None
+            work.outcome = None
             st.rerun()
     if st.button("Go to the release", type="primary", icon=RELEASE.icon, key=f"to_release_{work.mark}"):
         st.switch_page(RELEASE.path)

@@ -24,65 +24,67 @@ from pages.shared.charts import alt
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.side_jobs import planning, same
 from pages.shared.session.workspace import Workspace
 
 TYPED: side_jobs.SideJobName = "typed"
 
 
-def show_own_design(work: Workspace, found: Found, scored: Scored) -> None:
+def show_own_design(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> None:
     """The form, then progress, then what the typed design is worth."""
     st.caption(
         "Type any design: it is priced by the proved bound, and its release is simulated on the reference "
         "data. Nothing of the private records is looked at, so trying costs nothing."
     )
-    typed = _own_form(work, found, scored)
+    typed = _own_form(work, outcome, candidate)
     if typed is not None:
         side_jobs.start(
             work,
             TYPED,
-            (typed, scored.response, found.tuned),
-            trials.typed_job(found.project, found.tuned, scored, typed),
+            (typed, candidate.response, outcome.tuned),
+            trials.typed_job(outcome.project, outcome.tuned, candidate, typed),
         )
     if side_jobs.running(work, TYPED, "Cancel the trial"):
         return
-    kept = side_jobs.planning(work).jobs.get(TYPED)
-    if kept is None:
+    job = side_jobs.planning(work).jobs.get(TYPED)
+    if job is None:
         return
-    about = kept.about if kept.about[2] is found.tuned else (found.tuned,)
-    answer = side_jobs.found(work, TYPED, about)
+    about = job.about if job.about[2] is outcome.tuned else (outcome.tuned,)
+    answer = side_jobs.finished(work, TYPED, about)
     if answer is not None:
-        _worth(work, found, answer.result)
+        _worth(work, outcome, answer.result)
 
 
-def _own_form(work: Workspace, found: Found, scored: Scored) -> Design | None:
-    families = trials.families_of(found.tuned)
+def _own_form(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> Design | None:
+    families = trials.families_of(outcome.tuned)
     pairs, mark = list(families), work.mark
-    own = family_of(scored.design)
-    chosen = st.selectbox(
+    own_pair = family_of(candidate.design)
+    pair = st.selectbox(
         "Mechanism and prior",
         pairs,
-        index=pairs.index(own) if own in pairs else 0,
+        index=pairs.index(own_pair) if own_pair in pairs else 0,
         format_func=families.__getitem__,
         key=f"own_family_{mark}",
     )
-    near = trials.start_of(found.tuned, scored, chosen)
-    entries, offered = trials.entries_of(near), trials.smoothings(near)
+    near = trials.start_of(outcome.tuned, candidate, pair)
+    entries, rounds_offered = trials.entries_of(near), trials.smoothings(near)
     with st.form("own_design", border=False, enter_to_submit=False):
-        columns = st.columns(len(entries) + (1 if len(offered) > 1 else 0), vertical_alignment="bottom")
+        columns = st.columns(
+            len(entries) + (1 if len(rounds_offered) > 1 else 0), vertical_alignment="bottom"
+        )
         values = {
             entry.name: _number(
-                column, entry, f"own_{entry.name}_{mark if chosen == own else (*chosen, mark)}"
+                column, entry, f"own_{entry.name}_{mark if pair == own_pair else (*pair, mark)}"
             )
             for column, entry in zip(columns, entries, strict=False)
         }
         rounds = near.smoothing
-        if len(offered) > 1:
+        if len(rounds_offered) > 1:
             rounds = columns[-1].selectbox(
                 "Smoothing (times)",
-                offered,
-                index=offered.index(near.smoothing),
+                rounds_offered,
+                index=rounds_offered.index(near.smoothing),
                 help="Averages each hexagon with its neighbours after the draw. It costs nothing.",
                 key=f"own_smoothing_{mark}",
             )
@@ -109,17 +111,17 @@ def _number(column: Any, entry: Entry, key: str) -> float:
     )
 
 
-def _worth(work: Workspace, found: Found, scored: Scored) -> None:
-    settings = found.project.settings
-    reached = "" if found.few else f" · {plain(trials.achieved_words(scored))}"
-    st.markdown(f"**{plain(trials.cost(scored.epsilon))}**{reached}")
-    if scored.epsilon > settings.epsilon:
+def _worth(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> None:
+    settings = outcome.project.settings
+    reached = "" if outcome.few else f" · {plain(trials.achieved_words(candidate))}"
+    st.markdown(f"**{plain(trials.cost(candidate.epsilon))}**{reached}")
+    if candidate.epsilon > settings.epsilon:
         st.warning(
             f"It does not fit ε {settings.epsilon:g}: raise its ridge or scale, take fewer paths, or raise "
             "the budget and search again.",
             icon=":material/block:",
         )
-    elif scored.design == found.choice.design:
+    elif candidate.design == outcome.choice.design:
         st.caption(":material/check: This is the design to release.")
     else:
         st.button(
@@ -128,47 +130,47 @@ def _worth(work: Workspace, found: Found, scored: Scored) -> None:
             icon=":material/check:",
             key=f"own_use_{work.mark}",
             on_click=frontier.use_typed,
-            args=(work, found, scored),
+            args=(work, outcome, candidate),
             help="It becomes the design to release. The statement will say that you typed it in and tried it "
-            f"on {plain(found.project.tried_on)}.",
+            f"on {plain(outcome.project.tried_on)}.",
         )
-        st.caption(plain(frontier.promise_of(found.project, scored.design, scored.epsilon)))
-    show_simulated(work, found, scored, "own")
+        st.caption(plain(frontier.promise_of(outcome.project, candidate.design, candidate.epsilon)))
+    show_simulated(work, outcome, candidate, "own")
 
 
 KEPT = 4
 
 
-def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> None:
+def show_simulated(work: Workspace, outcome: SearchOutcome, candidate: Scored, key: str) -> None:
     """The drawn map and the one it aims at, both of the reference data."""
-    seen = simulated(work, found, scored)
-    show_release_beside(work, found.project, seen, ("Simulated release", "Without privacy"), key)
+    simulation = simulated(work, outcome, candidate)
+    show_release_beside(work, outcome.project, simulation, ("Simulated release", "Without privacy"), key)
 
 
 def show_release_beside(
-    work: Workspace, project: Project, seen: SimulatedRelease, titles: tuple[str, str], key: str
+    work: Workspace, project: Project, simulation: SimulatedRelease, titles: tuple[str, str], key: str
 ) -> None:
     """Draw a simulated release in the classes of a release, and the map it aims at where it judges."""
     what = threshold_words(work)
     private = is_private(project)
-    drawn, aim = (
-        paint_previewed(seen.classes, what, titles[0]),
-        paint_previewed(seen.aim, what, titles[1], sure=True),
+    painting, aim = (
+        paint_previewed(simulation.classes, what, titles[0]),
+        paint_previewed(simulation.aim, what, titles[1], sure=True),
     )
     panes = [
-        Pane(titles[0], drawn, private, word="Simulated"),
+        Pane(titles[0], painting, private, word="Simulated"),
         Pane(titles[1], aim, private, word="Reference map"),
     ]
-    entries, aimed = legend(drawn, maps.theme()), legend(aim, maps.theme())
-    likely, unsure, _, few = (each.cells or 0 for each in entries)
+    entries, aimed = legend(painting, maps.theme()), legend(aim, maps.theme())
+    likely, unsure, _, few_records = (entry.cells or 0 for entry in entries)
     maps.show(
         project.domain,
         panes,
         mode="beside",
         key=key,
-        alt=f"Of {seen.classes.size:,} hexagons {likely:,} are likely {what} in the simulated release, "
-        f"{unsure:,} it cannot tell, and {few:,} have few records or none; {aimed[0].cells or 0:,} are "
-        f"{what} in the reference map without privacy.",
+        alt=f"Of {simulation.classes.size:,} hexagons {likely:,} are likely {what} in the simulated release, "
+        f"{unsure:,} it cannot tell, and {few_records:,} have few records or none; {aimed[0].cells or 0:,} "
+        f"are {what} in the reference map without privacy.",
         legend=entries,
         height=320,
         layers=project.layers,
@@ -195,25 +197,25 @@ def _set(work: Workspace, cells: Bools, title: str) -> Painting:
     return paint_set(cells, inside=what, outside=f"not {what}", title=title)
 
 
-def simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedRelease:
+def simulated(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> SimulatedRelease:
     """Drawn once per design: the screen is redrawn far more often than the design changes."""
-    kept = planning(work).simulated
-    about = (scored.design, found.tuned)
-    for earlier, seen in kept:
+    simulations = planning(work).simulated
+    about = (candidate.design, outcome.tuned)
+    for earlier, simulation in simulations:
         if same(earlier, about):
-            return seen
-    seen = simulated_release(found.project, found.tuned.result, scored)
-    kept.append((about, seen))
-    del kept[:-KEPT]
-    return seen
+            return simulation
+    simulation = simulated_release(outcome.project, outcome.tuned.result, candidate)
+    simulations.append((about, simulation))
+    del simulations[:-KEPT]
+    return simulation
 
 
-def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
+def show_coverage(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> None:
     """Button, progress, then what the simulated releases say; nothing of too few records."""
-    if found.few:
-        st.caption(f"{plain(found.few)}.")
+    if outcome.few:
+        st.caption(f"{plain(outcome.few)}.")
         return
-    if not trials.covers(scored.design):
+    if not trials.covers(candidate.design):
         st.caption(
             "One path is one possible map: it cannot say what is surely inside. With two paths or more this "
             "shows how often the inner and the outer region are right."
@@ -221,16 +223,16 @@ def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
         return
     st.caption(
         "Several paths divide the map into surely inside, surely outside and cannot tell. How often is that "
-        f"right? Releases of {plain(found.project.tried_on)} are simulated and compared with their map "
+        f"right? Releases of {plain(outcome.project.tried_on)} are simulated and compared with their map "
         "without privacy. That map has errors of its own, which no simulation shows."
     )
     answer = side_jobs.follow(
         work,
         "coverage",
-        (scored.design, found.tuned),
+        (candidate.design, outcome.tuned),
         "Simulate releases",
         "Cancel the simulation",
-        lambda: trials.coverage_job(found.project, found.tuned, scored),
+        lambda: trials.coverage_job(outcome.project, outcome.tuned, candidate),
     )
     if answer is not None:
         for sentence in trials.coverage_sentences(answer.result):
@@ -240,13 +242,13 @@ def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
 GROUND = "#7b8a90"
 
 
-def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
+def show_variations(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> None:
     """Button, progress, then the charts of the design looked at; of too few records those of its cost."""
-    few = bool(found.few)
+    too_few = bool(outcome.few)
     below = (
-        f"{plain(found.few)}."
-        if few
-        else f"Below: the records on the side that the map shows, on {plain(found.project.tried_on)}."
+        f"{plain(outcome.few)}."
+        if too_few
+        else f"Below: the records on the side that the map shows, on {plain(outcome.project.tried_on)}."
     )
     st.caption(
         "One number of the design is varied, up to four times either way, and the others stay. Above: ε, the "
@@ -255,35 +257,44 @@ def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
     answer = side_jobs.follow(
         work,
         "sweep",
-        (scored.design, found.tuned),
+        (candidate.design, outcome.tuned),
         "Show what each number does",
         "Cancel the variation",
-        lambda: trials.sweep_job(found.project, found.tuned, scored),
+        lambda: trials.sweep_job(outcome.project, outcome.tuned, candidate),
     )
     if answer is None:
         return
     variations: tuple[Variation, ...] = answer.result
     with st.container(key="variations"):
-        for column, each in zip(st.columns(len(variations), gap="small"), variations, strict=True):
+        for column, variation in zip(st.columns(len(variations), gap="small"), variations, strict=True):
             with column:
-                name, term, unit = each.parameter.name, each.parameter.term, trials.unit_of(each.parameter)[0]
+                name, term, unit = (
+                    variation.parameter.name,
+                    variation.parameter.term,
+                    trials.unit_of(variation.parameter)[0],
+                )
                 st.markdown(f"**{label(term)}**" + (f" ({plain(unit)})" if unit else ""), help=tip(term))
-                words = f"{TERMS[term].word}: {trials.variation_words(each, few=few)}"
-                costs = _cost(each, variations, few=few)
+                words = f"{TERMS[term].word}: {trials.variation_words(variation, too_few=too_few)}"
+                costs = _cost(variation, variations, too_few=too_few)
                 st.altair_chart(costs, key=f"vary_{name}_cost", alt=f"Epsilon by {words}")
-                if not few:
-                    st.altair_chart(_right(each, variations), key=f"vary_{name}", alt=f"Records by {words}")
-    for each in variations:
-        st.caption(f"**{label(each.parameter.term)}.** {plain(trials.variation_words(each, few=few))}")
-    if any(math.isinf(point.epsilon) for each in variations for point in each.points):
+                if not too_few:
+                    st.altair_chart(
+                        _right(variation, variations), key=f"vary_{name}", alt=f"Records by {words}"
+                    )
+    for variation in variations:
+        st.caption(
+            f"**{label(variation.parameter.term)}.** "
+            f"{plain(trials.variation_words(variation, too_few=too_few))}"
+        )
+    if any(math.isinf(point.epsilon) for variation in variations for point in variation.points):
         st.caption("∞ marks values for which no finite bound is proved: such a design cannot be released.")
 
 
-def _base(variation: Variation, title: str | None, *, few: bool = False) -> alt.Chart:
-    rows = trials.varied_rows(variation, few=few)
+def _base(variation: Variation, title: str | None, *, too_few: bool = False) -> alt.Chart:
+    rows = trials.varied_rows(variation, too_few=too_few)
     values = [row["value"] for row in rows]
-    here = [row["value"] for row in rows if row["here"]]
-    ticks = sorted({values[0], *here, values[-1]})
+    current = [row["value"] for row in rows if row["here"]]
+    ticks = sorted({values[0], *current, values[-1]})
     axis = alt.Axis(values=ticks, format=".2~r", title=title)
     reached = [
         alt.Tooltip("records:Q", title="records on their right side", format=".1%"),
@@ -298,7 +309,7 @@ def _base(variation: Variation, title: str | None, *, few: bool = False) -> alt.
         tooltip=[
             alt.Tooltip("value:Q", title=TERMS[variation.parameter.term].word, format=".3~g"),
             alt.Tooltip("said:N", title="cost"),
-            *(() if few else reached),
+            *(() if too_few else reached),
         ],
     )
 
@@ -307,9 +318,9 @@ def _here(base: alt.Chart) -> Any:
     return base.transform_filter("datum.here").mark_rule(color=GROUND, strokeDash=[3, 3])
 
 
-def _cost(variation: Variation, variations: tuple[Variation, ...], *, few: bool = False) -> Any:
+def _cost(variation: Variation, variations: tuple[Variation, ...], *, too_few: bool = False) -> Any:
     """Solid: epsilon on one log scale for all charts; infinite values are signs on the upper edge."""
-    base = _base(variation, None, few=few)
+    base = _base(variation, None, too_few=too_few)
     ends, ticks = trials.cost_scale(variations)
     height = alt.Y(
         "epsilon:Q",
@@ -331,8 +342,8 @@ def _cost(variation: Variation, variations: tuple[Variation, ...], *, few: bool 
 
 def _right(variation: Variation, variations: tuple[Variation, ...]) -> Any:
     """Dashed, hollow: the share of records on their right side, on one scale for all four charts."""
-    known = [point.records for each in variations for point in each.points if math.isfinite(point.records)]
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    shares = [point.records for other in variations for point in other.points if math.isfinite(point.records)]
+    low, high = (min(shares), max(shares)) if shares else (0.0, 1.0)
     room = max(0.1 * (high - low), 0.01)
     unit = trials.unit_of(variation.parameter)[0]
     base = _base(variation, TERMS[variation.parameter.term].word + (f" ({unit})" if unit else ""))

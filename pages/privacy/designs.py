@@ -51,11 +51,11 @@ def family(design: Design) -> str:
     return f"{title}, {PRIORS[prior].title}" if prior else title
 
 
-def line_of(design: Design, beside: Iterable[Design]) -> str:
+def line_of(design: Design, designs: Iterable[Design]) -> str:
     """What a chart calls the line of a design: its mechanism, and its prior where another has a line too."""
     name = mechanism_of(design).line
-    own, prior = family_of(design)
-    several = len({each for each in map(family_of, beside) if each[0] == own}) > 1
+    own_name, prior = family_of(design)
+    several = len({pair for pair in map(family_of, designs) if pair[0] == own_name}) > 1
     return f"{name}, {PRIORS[prior].title}" if prior and several else name
 
 
@@ -92,27 +92,27 @@ def where_of(project: Project) -> Workers:
 
 def draw_curve(report: Report, project: Project, tuned: Tuned, name: str) -> tuple[FrontierPoint, ...]:
     """What one mechanism reaches at the budgets of the chart, from the start that the search chose."""
-    asked = answered(as_searched(project, tuned), tuned.result)
-    alone = replace(asked, settings=asked.settings.with_changes(mechanisms=(name,), looked=False))
+    question = answered(as_searched(project, tuned), tuned.result)
+    alone = replace(question, settings=question.settings.with_changes(mechanisms=(name,), looked=False))
     try:
-        found = search_design(alone, report, where_of(alone))
+        search = search_design(alone, report, where_of(alone))
     except WorkflowError:  # this mechanism has no design for these data: it has no line either
         return ()
-    return found.result.frontier
+    return search.result.frontier
 
 
 def search_beside(report: Report, project: Project, tuned: Tuned, name: str) -> Scored:
     """The best design of another mechanism at the same budget, from the start that the search chose."""
-    asked = answered(as_searched(project, tuned), tuned.result)
-    alone = replace(asked, settings=asked.settings.with_changes(mechanisms=(name,), looked=False))
+    question = answered(as_searched(project, tuned), tuned.result)
+    alone = replace(question, settings=question.settings.with_changes(mechanisms=(name,), looked=False))
     return search_design(alone, report, where_of(alone), beside=()).result.chosen
 
 
-def lines_of(found: SearchResult, settings: ReleaseSettings) -> tuple[str, ...]:
+def lines_of(result: SearchResult, settings: ReleaseSettings) -> tuple[str, ...]:
     """The mechanisms of which a chart shows lines, the chosen design's first."""
-    own = found.chosen.design.mechanism
-    serve = () if found.fixed or settings.values != "amount" else settings.mechanisms
-    return tuple(dict.fromkeys((own, *serve)))
+    own_name = result.chosen.design.mechanism
+    serve = () if result.fixed or settings.values != "amount" else settings.mechanisms
+    return tuple(dict.fromkeys((own_name, *serve)))
 
 
 search_job = in_background(load_and_tune)
@@ -121,69 +121,69 @@ curve_job = in_background(draw_curve, UNASKED)
 beside_job = in_background(search_beside)
 
 
-def report_rows(tuned: Tuned, scored: Scored | None = None) -> dict[str, tuple[str, str]]:
-    """Return the paper's report of a design, the search's own without `scored`: by the glossary's term, the
-    value without and under the privacy constraint. The held-out IoU is known of the search's own only."""
-    free, chosen = tuned.result.unconstrained, scored or tuned.result.chosen
-    gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan
+def report_rows(tuned: Tuned, candidate: Scored | None = None) -> dict[str, tuple[str, str]]:
+    """Return the paper's report of a design, the search's own without `candidate`: by the glossary's term,
+    the value without and under the privacy constraint. The held-out IoU is known of the search's own only."""
+    free, design = tuned.result.unconstrained, candidate or tuned.result.chosen
+    gap = tuned.result.iou_gap if design is tuned.result.chosen else math.nan
     return {
-        "epsilon": (_cost(free.epsilon), _cost(chosen.epsilon)),
-        "iou": ("1", _known(chosen.utility.agreement, ratio_words)),
+        "epsilon": (_cost(free.epsilon), _cost(design.epsilon)),
+        "iou": ("1", _known(design.utility.agreement, ratio_words)),
         "dimension": (
             _known(free.utility.effective_dimension, lambda value: significant(value, 3)),
-            _known(chosen.utility.effective_dimension, lambda value: significant(value, 3)),
+            _known(design.utility.effective_dimension, lambda value: significant(value, 3)),
         ),
         "bce": (
             _known(free.utility.bce, lambda value: significant(value, 2)),
-            _loss(chosen.utility.bce, free.utility.bce),
+            _loss(design.utility.bce, free.utility.bce),
         ),
         "held_iou": (
             _known(free.utility.holdout_iou, ratio_words),
-            _known(chosen.utility.holdout_iou, ratio_words),
+            _known(design.utility.holdout_iou, ratio_words),
         ),
         "iou_gap": ("0 %", _percent(gap)),
     }
 
 
-def cutoff_rows(tuned: Tuned, scored: Scored) -> list[dict[str, str]]:
+def cutoff_rows(tuned: Tuned, candidate: Scored) -> list[dict[str, str]]:
     """What each cutoff that was tried for the search's own design does, by the headings of a table; none for
     another design."""
-    tried = tuned.result.cutoffs
-    if all(each.design != scored.design for each in tried):
+    cuts = tuned.result.cutoffs
+    if all(cut.design != candidate.design for cut in cuts):
         return []
     return [
         {
-            "inside from": _inside_from(each.design, own=each.design == scored.design),
-            "agreement (IoU)": _known(each.utility.agreement, ratio_words),
-            "area off by": _known(each.utility.area_error, error_words),
+            "inside from": _inside_from(cut.design, is_own=cut.design == candidate.design),
+            "agreement (IoU)": _known(cut.utility.agreement, ratio_words),
+            "area off by": _known(cut.utility.area_error, error_words),
         }
-        for each in tried
+        for cut in cuts
     ]
 
 
-def _inside_from(design: Design, own: bool) -> str:
-    given = design == design.with_cutoff(design.cutoff)
-    text = f"{design.cutoff:g}" if given else "what the release itself says"
-    return f"{text} (the design)" if own else text
+def _inside_from(design: Design, is_own: bool) -> str:
+    is_fixed = design == design.with_cutoff(design.cutoff)
+    text = f"{design.cutoff:g}" if is_fixed else "what the release itself says"
+    return f"{text} (the design)" if is_own else text
 
 
 def dots(tuned: Tuned) -> list[dict[str, Any]]:
     """Return the frontier as rows of a chart, one per design of known agreement; `number` is its place."""
-    scored = [(number, point.epsilon, point.scored) for number, point in enumerate(tuned.result.frontier)]
-    drawn = [one.design for _, _, one in scored]
+    candidates = [(number, point.epsilon, point.scored) for number, point in enumerate(tuned.result.frontier)]
+    designs = [candidate.design for _, _, candidate in candidates]
     return [
         {
             "number": number,
             "epsilon": epsilon,
-            "agreement": one.utility.agreement,
-            "records": one.utility.records if math.isfinite(one.utility.records) else None,
-            "low": max(0.0, one.utility.agreement - one.utility.agreement_sd),
-            "high": min(1.0, one.utility.agreement + one.utility.agreement_sd),
-            "family": line_of(one.design, drawn),
-            "design": design_words(one.design),
+            "agreement": candidate.utility.agreement,
+            "records": candidate.utility.records if math.isfinite(candidate.utility.records) else None,
+            "low": max(0.0, candidate.utility.agreement - candidate.utility.agreement_sd),
+            "high": min(1.0, candidate.utility.agreement + candidate.utility.agreement_sd),
+            "family": line_of(candidate.design, designs),
+            "design": design_words(candidate.design),
         }
-        for number, epsilon, one in scored
-        if math.isfinite(one.utility.agreement)
+        for number, epsilon, candidate in candidates
+        if math.isfinite(candidate.utility.agreement)
     ]
 
 
@@ -194,14 +194,14 @@ def _cost(epsilon: float) -> str:
 def _loss(value: float, without: float) -> str:
     """A cross-entropy with its increase: in per cent while that is readable, in times beyond."""
     if math.isnan(value) or not without > 0:
-        return _known(value, lambda known: significant(known, 2))
+        return _known(value, lambda number: significant(number, 2))
     times = value / without
     text = f"{100 * (times - 1):+.0f} %" if times < 2 else f"{significant(times, 2)} times"
     return f"{significant(value, 2)} ({text if times < MANY_TIMES else f'more than {MANY_TIMES} times'})"
 
 
 def _percent(value: float) -> str:
-    return _known(value, lambda known: f"{100 * known:+.0f} %")
+    return _known(value, lambda number: f"{100 * number:+.0f} %")
 
 
 def _known(value: float, say: Callable[[float], str]) -> str:
@@ -256,8 +256,8 @@ def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, sessio
     refuse_what_cannot_fit(project, workers())
     report(0.5, "Trying it, charging the ledger, drawing once, reading what was drawn")
     # The look sets the budget where there is none, once it has been tried.
-    asked = replace(project, settings=settings.with_changes(budget=total))
-    paid = run_pilot(asked, open_ledger(settings.ledger), session)
+    with_budget = replace(project, settings=settings.with_changes(budget=total))
+    paid = run_pilot(with_budget, open_ledger(settings.ledger), session)
     return replace(paid, settings=settings)
 
 

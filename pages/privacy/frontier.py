@@ -27,21 +27,21 @@ from pages.shared.charts import alt
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.workspace import Workspace
 
 PICK = "picked"
 
 
-def _budget(found: Found, scale: alt.Scale) -> alt.Chart:
+def _budget(outcome: SearchOutcome, scale: alt.Scale) -> alt.Chart:
     """A ring around the design to release: it moves with the slider."""
-    scored = design_to_release(found)
-    here = {"epsilon": found.project.settings.epsilon, "agreement": scored.utility.agreement}
-    rows = [here] if math.isfinite(here["agreement"]) else []
+    candidate = design_to_release(outcome)
+    dot = {"epsilon": outcome.project.settings.epsilon, "agreement": candidate.utility.agreement}
+    rows = [dot] if math.isfinite(dot["agreement"]) else []
     ring = alt.Chart(alt.Data(values=rows)).mark_point(
         size=320, strokeWidth=2.5, color="#c2410c", shape="circle"
     )
-    drawn: alt.Chart = ring.encode(
+    ring_chart: alt.Chart = ring.encode(
         x="epsilon:Q",
         y=alt.Y("agreement:Q", scale=scale),
         tooltip=[
@@ -49,7 +49,7 @@ def _budget(found: Found, scale: alt.Scale) -> alt.Chart:
             alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
         ],
     )
-    return drawn
+    return ring_chart
 
 
 def epsilon_layers(
@@ -105,37 +105,37 @@ def clicked(layers: list[alt.Chart], key: str, alt_text: str) -> int | None:
     return int(numbers[0]["number"]) if numbers else None
 
 
-def show(work: Workspace, found: Found, key: str) -> tuple[Found, FrontierPoint | None]:
+def show(work: Workspace, outcome: SearchOutcome, key: str) -> tuple[SearchOutcome, FrontierPoint | None]:
     """Draw the known frontier; return the current result, and the point that a person clicked, or None."""
     st.markdown("**What other budgets and mechanisms reach**", help=tip("iou"))
     chart, bar = st.container(), st.container()
     with bar:
-        found = continued(work, found)
+        outcome = continued(work, outcome)
     with chart:
-        return found, _chart(found, key)
+        return outcome, _chart(outcome, key)
 
 
-def continued(work: Workspace, found: Found) -> Found:
+def continued(work: Workspace, outcome: SearchOutcome) -> SearchOutcome:
     """Search other budgets, mechanism by mechanism, while nothing else runs; return the results so far."""
-    settings = found.project.settings
+    settings = outcome.project.settings
     neutral = {"accept_low_agreement": False, "accept_weaker_promise": False, "looked": False}
-    budget = {} if found.project.pilot is not None else {"epsilon": 1.0}
+    budget = {} if outcome.project.pilot is not None else {"epsilon": 1.0}
     about = (settings.with_changes(basemap=None, **neutral, **budget),)
     steps = {
-        name: partial(curve_job, found.project, found.tuned, name)
-        for name in lines_of(found.tuned.result, settings)
+        name: partial(curve_job, outcome.project, outcome.tuned, name)
+        for name in lines_of(outcome.tuned.result, settings)
     }
     brought = side_jobs.one_by_one(work, CURVE, about, steps, "Stop drawing the curve")
-    known = found.tuned.result.frontier
-    tuned = with_frontier(found.tuned, (point for points in brought.values() for point in points))
-    if len(tuned.result.frontier) > len(known):
-        side_jobs.renew(work, found.tuned, tuned)
-        found = work.found = replace(found, tuned=tuned)
-    return found
+    frontier = outcome.tuned.result.frontier
+    tuned = with_frontier(outcome.tuned, (point for points in brought.values() for point in points))
+    if len(tuned.result.frontier) > len(frontier):
+        side_jobs.renew(work, outcome.tuned, tuned)
+        outcome = work.outcome = replace(outcome, tuned=tuned)
+    return outcome
 
 
-def _chart(found: Found, key: str) -> FrontierPoint | None:
-    rows = dots(found.tuned)
+def _chart(outcome: SearchOutcome, key: str) -> FrontierPoint | None:
+    rows = dots(outcome.tuned)
     if not rows:
         return None
     lowest = max(0.0, min(row["low"] for row in rows) - 0.1)
@@ -147,8 +147,8 @@ def _chart(found: Found, key: str) -> FrontierPoint | None:
         alt.Tooltip("design:N", title="parameters"),
     ]
     layers = family_layers(rows, height, alt.Y("low:Q", scale=scale), figures)
-    layers.append(_budget(found, scale))
-    free = found.tuned.free_agreement
+    layers.append(_budget(outcome, scale))
+    free = outcome.tuned.free_agreement
     if free is not None:
         ground = alt.Chart(alt.Data(values=[{"free": free}]))
         line = ground.mark_rule(strokeDash=[5, 4], color="#7b8a90")
@@ -160,7 +160,7 @@ def _chart(found: Found, key: str) -> FrontierPoint | None:
         )
     number = clicked(
         layers,
-        f"{key}_{len(found.tuned.result.frontier)}",
+        f"{key}_{len(outcome.tuned.result.frontier)}",
         "Agreement with the map without privacy, against the privacy budget: one dot for each design.",
     )
     st.caption(
@@ -169,40 +169,40 @@ def _chart(found: Found, key: str) -> FrontierPoint | None:
         else "The ring is the design to release. Click a dot to see its map. The dashed line is what public "
         "data alone reach."
     )
-    if found.project.pilot is not None:
+    if outcome.project.pilot is not None:
         st.caption(
             "The budgets on the chart are of a release alone; what was paid for beforehand comes on top."
         )
-    return None if number is None else found.tuned.result.frontier[number]
+    return None if number is None else outcome.tuned.result.frontier[number]
 
 
 MODEL = "from the model of the map without privacy"
 
 
-def show_limit(work: Workspace, found: Found) -> None:
+def show_limit(work: Workspace, outcome: SearchOutcome) -> None:
     """Button, progress, then what every budget loses of a field, above the line that none can undercut;
     nothing of too few records."""
-    project = found.project
-    if found.few:
-        st.caption(f"{plain(found.few)}.")
+    project = outcome.project
+    if outcome.few:
+        st.caption(f"{plain(outcome.few)}.")
         return
-    asked = answered(project, found.tuned.result)
-    if why := why_no_limit(asked):
+    question = answered(project, outcome.tuned.result)
+    if why := why_no_limit(question):
         st.caption(plain(why))
         return
-    drawn = "as they may have drifted from the public map" if asked.settings.prior_mean else MODEL
+    fields_words = "as they may have drifted from the public map" if question.settings.prior_mean else MODEL
     st.caption(
-        f"How much better could any mechanism be? Fields are drawn {drawn}, each is released by every "
+        f"How much better could any mechanism be? Fields are drawn {fields_words}, each is released by every "
         "design above, and what stays unknown of it is compared with a proved limit. It is about the field's "
         "values, not about the agreement (IoU)."
     )
     answer = side_jobs.follow(
         work,
         "limit",
-        (found.tuned,),
+        (outcome.tuned,),
         "Compare with the limit",
         "Cancel the comparison",
-        lambda: trials.limit_job(project, found.tuned),
+        lambda: trials.limit_job(project, outcome.tuned),
     )
     if answer is None:
         return
@@ -243,7 +243,7 @@ def limit_lines(rows: list[dict[str, Any]], height: alt.Y) -> list[alt.Chart]:
     note = alt.Chart(alt.Data(values=once[-1:])).mark_text(
         align="right", dy=11, fontSize=12, color="#7b8a90", text="no mechanism as private can leave less"
     )
-    return [each.encode(x="epsilon:Q", y=height) for each in (line, note)]
+    return [mark.encode(x="epsilon:Q", y=height) for mark in (line, note)]
 
 
 def take_budget(work: Workspace, epsilon: float) -> None:
@@ -252,20 +252,22 @@ def take_budget(work: Workspace, epsilon: float) -> None:
     st.session_state[f"epsilon_{work.mark}"] = epsilon
 
 
-def use_point(work: Workspace, found: Found, point: FrontierPoint) -> None:
+def use_point(work: Workspace, outcome: SearchOutcome, point: FrontierPoint) -> None:
     """Release a design of the search at its own epsilon."""
-    project, choice = settle_on(found.project, found.tuned, point)
-    _settle(work, found, project, choice, point.scored)
+    project, choice = settle_on(outcome.project, outcome.tuned, point)
+    _settle(work, outcome, project, choice, point.scored)
 
 
-def use_typed(work: Workspace, found: Found, scored: Scored) -> None:
+def use_typed(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> None:
     """Release a typed design; it was checked to fit the budget, which stays as it is."""
-    project, choice = settle_on_typed(found.project, found.tuned, scored)
-    _settle(work, found, project, choice, scored)
+    project, choice = settle_on_typed(outcome.project, outcome.tuned, candidate)
+    _settle(work, outcome, project, choice, candidate)
 
 
-def _settle(work: Workspace, found: Found, project: Project, choice: Choice, scored: Scored) -> None:
-    work.found = Found(project, found.tuned, choice, scored)
+def _settle(
+    work: Workspace, outcome: SearchOutcome, project: Project, choice: Choice, candidate: Scored
+) -> None:
+    work.outcome = SearchOutcome(project, outcome.tuned, choice, candidate)
     settings = project.settings
     work.choose(epsilon=settings.epsilon, paths=settings.paths)
     work.design_changed()
@@ -274,39 +276,39 @@ def _settle(work: Workspace, found: Found, project: Project, choice: Choice, sco
         st.session_state[f"{name}_{work.mark}"] = getattr(settings, name)
 
 
-def design_to_release(found: Found) -> Scored:
+def design_to_release(outcome: SearchOutcome) -> Scored:
     """The known facts of the design to release."""
-    return found.scored or found.tuned.result.chosen
+    return outcome.scored or outcome.tuned.result.chosen
 
 
 SOLVE: side_jobs.SideJobName = "solve"
 CURVE: side_jobs.SideJobName = "curve"
 
 
-def begin_solving(work: Workspace, found: Found, wanted: float) -> None:
+def begin_solving(work: Workspace, outcome: SearchOutcome, target: float) -> None:
     """Start solving for a wanted agreement."""
-    side_jobs.start(work, SOLVE, (wanted, found.tuned), solve_job(found.project, found.tuned, wanted))
+    side_jobs.start(work, SOLVE, (target, outcome.tuned), solve_job(outcome.project, outcome.tuned, target))
 
 
-def show_solved(work: Workspace, found: Found, wanted: float) -> FrontierPoint | None:
+def show_solved(work: Workspace, outcome: SearchOutcome, target: float) -> FrontierPoint | None:
     """Progress, then the answer; the point it names while it is not yet settled on."""
     with st.container(border=True, key="solved"):
-        st.markdown(f"**The smallest budget for an agreement of {wanted:.2f}**")
+        st.markdown(f"**The smallest budget for an agreement of {target:.2f}**")
         answer = side_jobs.follow(
             work,
             SOLVE,
-            (wanted, found.tuned),
-            f"Find the smallest ε for {wanted:.2f}",
+            (target, outcome.tuned),
+            f"Find the smallest ε for {target:.2f}",
             "Cancel the solving",
-            lambda: solve_job(found.project, found.tuned, wanted),
+            lambda: solve_job(outcome.project, outcome.tuned, target),
         )
         if answer is None:
             return None
         point: FrontierPoint | None = answer.result
         if point is None:
-            _out_of_reach(found, wanted)
+            _out_of_reach(outcome, target)
             return None
-        return _reached(work, found, point)
+        return _reached(work, outcome, point)
 
 
 def promise_of(project: Project, design: Design, epsilon: float) -> str:
@@ -316,9 +318,9 @@ def promise_of(project: Project, design: Design, epsilon: float) -> str:
     return promises.epsilon_sentence(protected, epsilon, project.delta, private_n(project), chance=chance)
 
 
-def guess_of(found: Found) -> str:
+def guess_of(outcome: SearchOutcome) -> str:
     """What the design to release makes of a guess about one record: the number that is published with it."""
-    project, design = found.project, found.choice.design
+    project, design = outcome.project, outcome.choice.design
     if private_n(project) * project.delta >= 1.0:
         return promise_of(project, design, project.settings.epsilon)
     chance = _chance(project, design, project.settings.epsilon)
@@ -333,18 +335,19 @@ def _chance(project: Project, design: Design, epsilon: float) -> float:
     )
 
 
-def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoint | None:
-    project, settings = found.project, found.project.settings
-    said = promise_of(project, point.scored.design, point.epsilon)
+def _reached(work: Workspace, outcome: SearchOutcome, point: FrontierPoint) -> FrontierPoint | None:
+    project, settings = outcome.project, outcome.project.settings
+    promise = promise_of(project, point.scored.design, point.epsilon)
     st.markdown(
-        f":primary[**ε {point.epsilon:g}**] reaches it: {plain(achieved_words(point.scored))}. {plain(said)}"
+        f":primary[**ε {point.epsilon:g}**] reaches it: {plain(achieved_words(point.scored))}. "
+        f"{plain(promise)}"
     )
     st.caption(
         "About 2 % less does not reach it with this design. Expected over simulated releases on "
         f"{plain(project.tried_on)}: the private map may agree more or less. A design that is nowhere "
         "the best on the chart might need a little less still."
     )
-    if point.scored.design == design_to_release(found).design:
+    if point.scored.design == design_to_release(outcome).design:
         st.caption(":material/check: This is the design to release.")
         return None
     st.button(
@@ -353,17 +356,17 @@ def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoi
         icon=":material/check:",
         key=f"solved_use_{work.mark}",
         on_click=use_point,
-        args=(work, found, point),
+        args=(work, outcome, point),
         help="It becomes the design to release.",
     )
     st.caption(f"Until you use it, the design to release stays the one at ε {settings.epsilon:g}.")
     return point
 
 
-def _out_of_reach(found: Found, wanted: float) -> None:
-    best = best_reached(found.tuned)
+def _out_of_reach(outcome: SearchOutcome, target: float) -> None:
+    best = best_reached(outcome.tuned)
     st.warning(
-        f"No design reaches {wanted:.2f}, even at ε {STEPS[-1]:g}. The best on the chart reaches "
+        f"No design reaches {target:.2f}, even at ε {STEPS[-1]:g}. The best on the chart reaches "
         f"{plain(words.ratio_words(best.scored.utility.agreement))} at {plain(cost(best.epsilon))}: "
         "accept less, take coarser hexagons, or start from a public reference map.",
         icon=":material/block:",

@@ -15,16 +15,16 @@ CUTOFFS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 SLACKS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 
-def _offered(usual: tuple[float, ...], given: float | None) -> list[str | float]:
+def _offered(usual: tuple[float, ...], number: float | None) -> list[str | float]:
     """Numbers of a list, the largest first, below the usual one; a given one among them."""
-    return [USUAL, *sorted({*usual} if given is None else {*usual, float(given)}, reverse=True)]
+    return [USUAL, *sorted({*usual} if number is None else {*usual, float(number)}, reverse=True)]
 
 
 def ask_slack_and_paths(work: Workspace, paths: bool = True) -> None:
     slack = work.choices.get("delta")
     slacks = _offered(SLACKS, slack)
     first, second = st.columns([3, 2])
-    chosen = first.selectbox(
+    answer = first.selectbox(
         label("delta"),
         slacks,
         index=0 if slack is None else slacks.index(slack),
@@ -34,7 +34,7 @@ def ask_slack_and_paths(work: Workspace, paths: bool = True) -> None:
     )
     if paths:
         path_panels.ask_number(work, second)
-    delta = None if chosen == USUAL else float(chosen)
+    delta = None if answer == USUAL else float(answer)
     work.choose(delta=delta)
     _large_slack(work, delta)
 
@@ -58,10 +58,10 @@ def _large_slack(work: Workspace, delta: float | None) -> None:
 
 def slack_of(work: Workspace) -> float:
     """The slack as chosen; the usual one is that of the searched records, and before a search its largest."""
-    chosen = work.choices.get("delta")
-    if chosen:
-        return float(chosen)
-    return USUAL_DELTA if work.found is None else work.found.project.delta
+    delta = work.choices.get("delta")
+    if delta:
+        return float(delta)
+    return USUAL_DELTA if work.outcome is None else work.outcome.project.delta
 
 
 def _slack_words(delta: float | str) -> str:
@@ -70,12 +70,12 @@ def _slack_words(delta: float | str) -> str:
 
 
 def ask_cutoff(work: Workspace) -> None:
-    given = work.choices.get("cutoff")
-    offered = _offered(CUTOFFS, given)
+    current = work.choices.get("cutoff")
+    cutoffs = _offered(CUTOFFS, current)
     cutoff = st.selectbox(
         "A hexagon is inside from a probability of",
-        offered,
-        index=0 if given is None else offered.index(given),
+        cutoffs,
+        index=0 if current is None else cutoffs.index(current),
         format_func=lambda value: "what agrees best" if value == USUAL else f"{value:g}",
         help="Of the release's own probabilities, or of the share of its paths. Choosing it costs no "
         "privacy: lower ones show more hexagons, and the figures of a search say what each does to the "

@@ -32,16 +32,16 @@ with right:
         else:
             scored = search_panel.show(work, settings)
 
-if scored is not None and work.found is not None:
+if scored is not None and work.outcome is not None:
     with st.expander("A closer look at this design", icon=":material/biotech:"):
         numbers, own, sure, least = st.tabs(
             ["What each number does", "Your own design", "How sure are the sets?", "Against the limit"]
         )
         with numbers:
-            design_panels.show_variations(work, work.found, scored)
+            design_panels.show_variations(work, work.outcome, scored)
         with own:
-            design_panels.show_own_design(work, work.found, scored)
+            design_panels.show_own_design(work, work.outcome, scored)
         with sure:
-            design_panels.show_coverage(work, work.found, scored)
+            design_panels.show_coverage(work, work.outcome, scored)
         with least:
-            frontier.show_limit(work, work.found)
+            frontier.show_limit(work, work.outcome)

@@ -95,11 +95,11 @@ def ask(work: Workspace) -> None:
     if way == "simulated":
         work.choose(pilot=None, pilot_by="sums")
         return
-    before = work.choices.get("pilot") or SHARES[2]
+    share_before = work.choices.get("pilot") or SHARES[2]
     share = st.select_slider(
         "Share of ε for the pilot",
-        sorted({*SHARES, before}),
-        value=before,
+        sorted({*SHARES, share_before}),
+        value=share_before,
         format_func=lambda value: f"{value:.0%}",
         **work.keyed("share"),
     )
@@ -108,7 +108,7 @@ def ask(work: Workspace) -> None:
         list(BUYS),
         index=list(BUYS).index(work.choices.get("pilot_by", "sums")),
         format_func=BUYS.__getitem__,
-        captions=[BUYS_CAPTIONS[each] for each in BUYS],
+        captions=[BUYS_CAPTIONS[option] for option in BUYS],
         **work.keyed("buys"),
     )
     work.choose(pilot=float(share), pilot_by=buys, looks=1)
@@ -119,16 +119,16 @@ def ask_looks(work: Workspace, mechanisms: Sequence[str]) -> int:
     if _settled(work) or work.choices.get("pilot"):
         return 1
     choices = work.choices
-    taken = fixed_of(mechanisms, looks=2) != fixed_of(mechanisms)
+    two_possible = fixed_of(mechanisms, looks=2) != fixed_of(mechanisms)
     amounts = choices.get("values", "amount") == "amount" and choices.get("unit", "point") == "point"
-    if not (taken and amounts) or choices.get("lengthscale") is not None:
+    if not (two_possible and amounts) or choices.get("lengthscale") is not None:
         return 1
     return st.radio(
         "How the budget is spent",
         list(LOOKS),
         index=list(LOOKS).index(choices.get("looks", 1)),
         format_func=lambda looks: LOOKS[looks][0],
-        captions=[told for _, told in LOOKS.values()],
+        captions=[caption for _, caption in LOOKS.values()],
         **work.keyed("looks"),
     )
 
@@ -138,13 +138,13 @@ def paid(work: Workspace, settings: ReleaseSettings) -> Project | None:
     plan = side_jobs.planning(work)
     if side_jobs.running(work, NAME, None):
         return None
-    kept = plan.jobs.get(NAME)
-    if kept is not None and kept.done:
-        plan.piloted = kept.result
+    job = plan.jobs.get(NAME)
+    if job is not None and job.done:
+        plan.piloted = job.result
         del plan.jobs[NAME]
-    elif kept is not None and kept.note and side_jobs.same(kept.about, (settings,)):
-        st.error(plain(kept.note), icon=":material/error:")
-        if "accept_dropped" in kept.note:
+    elif job is not None and job.note and side_jobs.same(job.about, (settings,)):
+        st.error(plain(job.note), icon=":material/error:")
+        if "accept_dropped" in job.note:
             st.button(
                 "Leave these rows out",
                 on_click=lambda: work.choose(accept_dropped=True),
@@ -195,8 +195,8 @@ def _form(work: Workspace, settings: ReleaseSettings) -> None:
 def _pay(work: Workspace, settings: ReleaseSettings) -> None:
     """Start the one draw; a second submit of the same form finds it under way or paid for."""
     plan = side_jobs.planning(work)
-    kept = plan.jobs.get(NAME)
-    if kept is not None and (kept.job is not None or kept.done):
+    job = plan.jobs.get(NAME)
+    if job is not None and (job.job is not None or job.done):
         return
     if plan.piloted is not None and pilot_serves(plan.piloted, settings):
         return

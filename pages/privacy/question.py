@@ -41,12 +41,12 @@ DIFFER = {False: "amounts: so much more or less", True: "factors: so many per ce
 
 def ask(work: Workspace) -> None:
     """Threshold, side and what they are relative to, written into the workspace."""
-    counted = {"risk": "risk", "density": "density", "answers": "share of yes"}
+    names = {"risk": "risk", "density": "density", "answers": "share of yes"}
     st.header("The question", anchor=False)
-    wanted = _wanted(work)
+    comparison = _wanted(work)
     against = against_of(work)
-    name = counted.get(against) or work.choices.get("value_name") or "value"
-    if wanted != against:  # limits without a file that will do
+    name = names.get(against) or work.choices.get("value_name") or "value"
+    if comparison != against:  # limits without a file that will do
         work.choices.pop("threshold", None)
         return
     if against in ("value", "limits", "change"):
@@ -70,16 +70,16 @@ def ask(work: Workspace) -> None:
     )
     if threshold is None:
         work.choices.pop("threshold", None)
-        own = f"({unit})" if against in question_view.UNITS_OF else "in the data's own unit"
-        st.caption(f":material/info: Give the threshold {plain(own)}.")
+        unit_words = f"({unit})" if against in question_view.UNITS_OF else "in the data's own unit"
+        st.caption(f":material/info: Give the threshold {plain(unit_words)}.")
     else:
         work.choose(threshold=float(threshold), direction=direction)
     if against == "value":
         _show_reference(work, threshold)
     else:
         st.caption(plain(question_view.relative_words(work, threshold)))
-    if against == "answers" and (said := question_view.published_answers(work)):
-        st.caption(plain(said))
+    if against == "answers" and (sentence := question_view.published_answers(work)):
+        st.caption(plain(sentence))
 
 
 def _wanted(work: Workspace) -> Against:
@@ -87,17 +87,17 @@ def _wanted(work: Workspace) -> Against:
     if work.choices.get("values") == "count":
         return _counted(work)
     public = work.choices.get("reference") is not None and bool(work.choices.get("reference_public"))
-    named = work.choices.get("reference") is not None
-    idle = {"change": not public, "answers": named and not public and against_of(work) != "answers"}
-    offered: list[Against] = [
-        each for each in get_args(Against) if each not in COUNTED and not idle.get(each)
+    has_reference = work.choices.get("reference") is not None
+    idle = {"change": not public, "answers": has_reference and not public and against_of(work) != "answers"}
+    options: list[Against] = [
+        option for option in get_args(Against) if option not in COUNTED and not idle.get(option)
     ]
     if work.choices.get("change") and not public:
         work.choose(change=False)
-    wanted: Against = st.selectbox(
+    comparison: Against = st.selectbox(
         "The threshold is compared with",
-        offered,
-        index=offered.index(against_of(work)),
+        options,
+        index=options.index(against_of(work)),
         format_func=WORDS.__getitem__,
         help="Limits by zone and the public map are public, and the bundle holds them. What has changed can "
         "be asked where the reference data are published, and a share of yes where they are or where there "
@@ -105,11 +105,11 @@ def _wanted(work: Workspace) -> Against:
         on_change=lambda: work.choices.pop("threshold", None),
         **work.keyed("against"),
     )
-    _answers(work, wanted)
-    work.choose(change=wanted == "change", limits=_limits(work) if wanted == "limits" else None)
-    if wanted == "change":
+    _answers(work, comparison)
+    work.choose(change=comparison == "change", limits=_limits(work) if comparison == "limits" else None)
+    if comparison == "change":
         work.choose(prior_mean=None)  # change starts from the public map by itself
-    return wanted
+    return comparison
 
 
 def _ask_factors(work: Workspace, against: Against) -> None:
@@ -129,12 +129,12 @@ def _ask_factors(work: Workspace, against: Against) -> None:
     if factors != standing:
         usual = work.choices["data"].read_by.log_scale
         work.choose(transform=None if factors == usual else "log" if factors else "identity")
-    seen = work.reference if work.choices.get("reference_public") else None
+    preview = work.reference if work.choices.get("reference_public") else None
     if factors or (source is not None and is_bundle(source.path)):
         return
     name, unit = (str(work.choices.get(key) or "") for key in ("value_name", "value_unit"))
     why: Markdown = ""
-    if seen is not None and question_view.suits_factors(seen.quantiles):
+    if preview is not None and question_view.suits_factors(preview.quantiles):
         why = "Most public values lie far below the highest: factors suit them better."
     elif question_view.named_factors(name, unit):
         why = "Prices and concentrations differ by factors, as a rule."
@@ -157,7 +157,7 @@ def _other_scale(work: Workspace, against: Against) -> None:
 
 def _counted(work: Workspace) -> Against:
     """Whether records without values are compared with a public population, which is then asked for."""
-    wanted: Against = st.selectbox(
+    comparison: Against = st.selectbox(
         "The threshold is compared with",
         COUNTED,
         index=COUNTED.index(against_of(work)),
@@ -167,7 +167,7 @@ def _counted(work: Workspace) -> Against:
         **work.keyed("counted"),
     )
     path, column = None, ""
-    if wanted == "risk":
+    if comparison == "risk":
         column = st.text_input(
             "Column of the population with its numbers",
             value=work.choices.get("population_column") or "population",
@@ -184,7 +184,7 @@ def _counted(work: Workspace) -> Against:
         limits=None,
         yes_above=None,
     )
-    return wanted
+    return comparison
 
 
 def _population(work: Workspace, column: str) -> str | None:
@@ -199,12 +199,12 @@ def _population(work: Workspace, column: str) -> str | None:
     if path is None:
         st.caption(":material/info: Upload the population first; the threshold is then a relative risk.")
         return None
-    return _checked(work, path, "population", lambda found: load_population(path, column, found), column)
+    return _checked(work, path, "population", lambda domain: load_population(path, column, domain), column)
 
 
-def _answers(work: Workspace, wanted: Against) -> None:
+def _answers(work: Workspace, comparison: Against) -> None:
     """Above which value a record says yes, where the map is to show the share of those that do."""
-    if wanted != "answers":
+    if comparison != "answers":
         work.choose(values="amount", yes_above=None)
         return
     unit = str(work.choices.get("value_unit", ""))
@@ -242,8 +242,8 @@ def _checked(
 ) -> str | None:
     """Return a public file that will do for these hexagons, looked at once; otherwise say why not."""
     key = f"{what}_checked_{work.mark}"
-    known = st.session_state.get(key)
-    if known is None or known[0] != (path, column) or known[1] is not work.domain:
+    checked = st.session_state.get(key)
+    if checked is None or checked[0] != (path, column) or checked[1] is not work.domain:
         error = None
         if work.domain is not None:
             try:
@@ -251,30 +251,30 @@ def _checked(
                 read(work.domain)
             except HexcursionError as found:
                 error = str(found)
-        known = st.session_state[key] = ((path, column), work.domain, error)
-    if known[2] is None:
+        checked = st.session_state[key] = ((path, column), work.domain, error)
+    if checked[2] is None:
         return path
-    st.error(plain(f"The {what} cannot be used: {known[2]}"), icon=":material/error:")
+    st.error(plain(f"The {what} cannot be used: {checked[2]}"), icon=":material/error:")
     return None
 
 
 def _standing(work: Workspace, against: Against) -> float | None:
     """The threshold so far; a relative one begins at no difference."""
-    given: float | None = work.choices.get("threshold")
-    if given is None and against in ("limits", "change"):
+    threshold: float | None = work.choices.get("threshold")
+    if threshold is None and against in ("limits", "change"):
         return 1.0 if question_view.uses_factors(work.choices) else 0.0
-    return given
+    return threshold
 
 
 def _show_reference(work: Workspace, threshold: float | None) -> None:
     """The histogram, where there are reference data and they are published; nothing otherwise."""
-    seen = work.reference
-    if seen is None or not seen.quantiles or not work.choices.get("reference_public"):
+    preview = work.reference
+    if preview is None or not preview.quantiles or not work.choices.get("reference_public"):
         return
     unit = str(work.choices.get("value_unit", ""))
-    drawn = question_view.bars(seen.quantiles)
-    if drawn:
-        rows = [{"low": bar.low, "high": bar.high, "none": 0, "share": bar.share} for bar in drawn]
+    histogram = question_view.bars(preview.quantiles)
+    if histogram:
+        rows = [{"low": bar.low, "high": bar.high, "none": 0, "share": bar.share} for bar in histogram]
         scale = alt.Scale(nice=False, zero=False)
         chart = (
             alt.Chart(alt.Data(values=rows))
@@ -286,17 +286,17 @@ def _show_reference(work: Workspace, threshold: float | None) -> None:
                 y2="none:Q",
             )
         )
-        if threshold is not None and drawn[0].low <= threshold <= drawn[-1].high:
+        if threshold is not None and histogram[0].low <= threshold <= histogram[-1].high:
             line = alt.Chart(alt.Data(values=[{"threshold": threshold}])).mark_rule(
                 color=colour("inside", maps.theme()), strokeWidth=3
             )
             chart = chart + line.encode(x=alt.X("threshold:Q", scale=scale))
         st.altair_chart(
             chart.properties(height=150),
-            alt=f"Histogram of {seen.size:,} public reference values; the threshold is a line.",
+            alt=f"Histogram of {preview.size:,} public reference values; the threshold is a line.",
             key=f"reference_{work.mark}",
         )
-    st.caption(plain(" ".join(question_view.reference_sentences(seen, unit, threshold))))
+    st.caption(plain(" ".join(question_view.reference_sentences(preview, unit, threshold))))
 
 
 ONE_SCALE = ("yes-no", "count")
@@ -365,5 +365,5 @@ def missing_scale(work: Workspace) -> str | None:
 
 def _standing_scale(work: Workspace, factors: bool) -> tuple[float | None, float | None]:
     """The choices as the widgets can say them, so that showing them again changes nothing."""
-    shown = question_view.stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
-    return question_view.stated_scale(*shown, factors)
+    values = question_view.stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
+    return question_view.stated_scale(*values, factors)

@@ -87,11 +87,11 @@ def named_factors(name: str, unit: str) -> bool:
     """Whether a value is a price or a concentration by its name or unit: these differ by factors."""
     if _PRICED.search(f"{name} {unit}".lower()):
         return True
-    known = unit_of(unit)
-    if known is None:
+    known_unit = unit_of(unit)
+    if known_unit is None:
         return False
-    powers = dict(known.dimension)
-    if not powers or ("parts" in powers and known.scale < PER_MILLE):  # mg/kg, ppb
+    powers = dict(known_unit.dimension)
+    if not powers or ("parts" in powers and known_unit.scale < PER_MILLE):  # mg/kg, ppb
         return True
     per_volume = powers.get("length") == -3 and len(powers) == 2
     return per_volume or any(what in _MONEY or what.isupper() for what in powers)
@@ -131,19 +131,19 @@ def bars(quantiles: tuple[float, ...]) -> tuple[Bar, ...]:
     )
 
 
-def reference_sentences(seen: Preview, unit: str, threshold: float | None) -> tuple[str, ...]:
+def reference_sentences(preview: Preview, unit: str, threshold: float | None) -> tuple[str, ...]:
     """The quantiles in words, the share above the threshold, a warning where nearly all or none are."""
     tenth, quarter, middle, upper, ninth = (
-        format_value(seen.quantiles[round(at * (len(seen.quantiles) - 1))], unit)
+        format_value(preview.quantiles[round(at * (len(preview.quantiles) - 1))], unit)
         for at in (0.1, 0.25, 0.5, 0.75, 0.9)
     )
     sentences = [
-        f"Public reference, {seen.size:,} values: half lie below {middle}, the middle half between {quarter} "
-        f"and {upper}, a tenth below {tenth} and a tenth above {ninth}."
+        f"Public reference, {preview.size:,} values: half lie below {middle}, the middle half between "
+        f"{quarter} and {upper}, a tenth below {tenth} and a tenth above {ninth}."
     ]
     if threshold is None:
         return tuple(sentences)
-    share = share_above(seen.quantiles, threshold)
+    share = share_above(preview.quantiles, threshold)
     sentences.append(f"About {significant(100 * share, 2)} % of them lie above {quantity(threshold, unit)}.")
     if share < NEARLY or share > 1.0 - NEARLY:
         hint = "lower" if share < NEARLY else "higher"
@@ -180,8 +180,8 @@ def relative_unit(work: Workspace) -> str:
     if against == "value":
         return ""
     what = "the limit there" if against == "limits" else "the public map"
-    own = str(work.choices.get("value_unit", ""))
-    return f"times {what}" if uses_factors(work.choices) else f"{own} more than {what}".strip()
+    unit = str(work.choices.get("value_unit", ""))
+    return f"times {what}" if uses_factors(work.choices) else f"{unit} more than {what}".strip()
 
 
 def relative_words(work: Workspace, threshold: float | None) -> str:
@@ -223,11 +223,13 @@ def threshold_words(work: Workspace) -> str:
 
 def published_answers(work: Workspace) -> str:
     """How many of the published reference values say yes, in one sentence; "" where none are published."""
-    seen, limit = work.reference, work.choices.get("yes_above")
-    if seen is None or not seen.quantiles or not work.choices.get("reference_public"):
+    preview, limit = work.reference, work.choices.get("yes_above")
+    if preview is None or not preview.quantiles or not work.choices.get("reference_public"):
         return ""
-    yes = significant(100 * share_above(seen.quantiles, 0.5 if limit is None else limit), 2)
-    return f"About {yes} % of the {seen.size:,} public reference values are a yes: the release starts there."
+    yes = significant(100 * share_above(preview.quantiles, 0.5 if limit is None else limit), 2)
+    return (
+        f"About {yes} % of the {preview.size:,} public reference values are a yes: the release starts there."
+    )
 
 
 ALARMS = (0.01, 0.1)

@@ -23,7 +23,7 @@ from pages.shared.fields import on_screen
 from pages.shared.glossary import TERMS, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.side_jobs import show_progress
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import RELEASE
@@ -42,12 +42,12 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     plan = side_jobs.planning(work)
     if plan.note:
         st.info(plain(plan.note), icon=":material/cancel:")
-    if work.found is not None and work.fits():
-        return _found(work, work.found)
-    if work.found is not None and moved(work, work.found):
+    if work.outcome is not None and work.fits():
+        return _found(work, work.outcome)
+    if work.outcome is not None and moved(work, work.outcome):
         begin(work)
         st.rerun()
-    if work.found is not None:
+    if work.outcome is not None:
         st.info("The choices have changed since the last search.", icon=":material/update:")
     if settings.lengthscale is not None:
         _by_hand(work, settings)
@@ -84,12 +84,12 @@ def _ask_to_search(work: Workspace, settings: ReleaseSettings) -> None:
             f"The search looks for the best design for this budget **on {plain(where)}**. No private value "
             "is used."
         )
-    wanted = side_jobs.planning(work).wanted
+    target = side_jobs.planning(work).wanted
     best = "See what the fixed design may reach" if fixed else "Search for the best design"
     if not fixed and settings.values == "yes-no":
         best = "See what the release may reach"
     st.button(
-        best if wanted is None else "Search for the smallest budget",
+        best if target is None else "Search for the smallest budget",
         type="primary",
         icon=":material/search:",
         on_click=_start,
@@ -101,8 +101,8 @@ def _ask_to_search(work: Workspace, settings: ReleaseSettings) -> None:
 def _how_long(work: Workspace, settings: ReleaseSettings) -> None:
     """What search and release are expected to take, once it is known how much there is to do."""
     if work.domain is not None and work.records is not None:
-        asked = planned(settings, work.domain.size, work.records, alone=True)
-        st.caption(f":material/schedule: {plain(expected_of_search(asked, workers()))}")
+        search_plan = planned(settings, work.domain.size, work.records, alone=True)
+        st.caption(f":material/schedule: {plain(expected_of_search(search_plan, workers()))}")
 
 
 def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
@@ -125,7 +125,7 @@ def begin(work: Workspace) -> None:
 
 
 def _start(work: Workspace, settings: ReleaseSettings, piloted: Project | None) -> None:
-    work.found, side_jobs.planning(work).note = None, ""
+    work.outcome, side_jobs.planning(work).note = None, ""
     side_jobs.give_way(work)
     work.choose(accept_low_agreement=False)  # a poor map is accepted when it is seen, not before
     work.design_changed()
@@ -149,73 +149,73 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
     except (WorkflowError, ValueError) as error:
         st.error(plain(on_screen(str(error))), icon=":material/error:")
         return
-    work.found = Found(project, tuned, tuned.choice)
-    wanted = side_jobs.planning(work).wanted
-    if wanted is not None and work.fits() and not work.found.few:
-        frontier.begin_solving(work, work.found, wanted)
+    work.outcome = SearchOutcome(project, tuned, tuned.choice)
+    target = side_jobs.planning(work).wanted
+    if target is not None and work.fits() and not work.outcome.few:
+        frontier.begin_solving(work, work.outcome, target)
     st.rerun()  # the side bar, the steps and the slack were drawn before anything was found
 
 
-def _found(work: Workspace, found: Found) -> Scored:
+def _found(work: Workspace, outcome: SearchOutcome) -> Scored:
     """The proposal, its preview and the way on; then what other budgets and mechanisms reach."""
     st.header("The proposal", anchor=False)
-    wanted = side_jobs.planning(work).wanted
-    solved = None if wanted is None or found.few else frontier.show_solved(work, found, wanted)
-    st.markdown(f"**{plain(verdict(found))}**")
-    if wanted is not None and found.few:
+    target = side_jobs.planning(work).wanted
+    solved = None if target is None or outcome.few else frontier.show_solved(work, outcome, target)
+    st.markdown(f"**{plain(verdict(outcome))}**")
+    if target is not None and outcome.few:
         st.caption("No budget is looked for by agreement, as nothing tells the agreement of so few records.")
-    st.caption(plain(frontier.guess_of(found)))
+    st.caption(plain(frontier.guess_of(outcome)))
     preview = st.container()
     if st.button("Go to the release", type="primary", icon=RELEASE.icon, key=f"to_release_{work.mark}"):
         st.switch_page(RELEASE.path)
-    key = f"frontier_{work.mark}_{found.project.settings.epsilon:g}"
-    few = found.few
-    found, picked = (found, None) if few else frontier.show(work, found, key)
-    if said := path_panels.needed(found):
-        st.markdown(plain(said))
+    key = f"frontier_{work.mark}_{outcome.project.settings.epsilon:g}"
+    too_few = outcome.few
+    outcome, picked = (outcome, None) if too_few else frontier.show(work, outcome, key)
+    if sentence := path_panels.needed(outcome):
+        st.markdown(plain(sentence))
     if picked is not None:
-        _offer(work, found, picked)
+        _offer(work, outcome, picked)
     looked_at = picked or solved
-    scored = frontier.design_to_release(found) if looked_at is None else looked_at.scored
-    of_paths = isinstance(scored.design, PosteriorSamplingDesign)
+    candidate = frontier.design_to_release(outcome) if looked_at is None else looked_at.scored
+    of_paths = isinstance(candidate.design, PosteriorSamplingDesign)
     with preview:
         if of_paths:
-            path_panels.show(work, found, scored)
+            path_panels.show(work, outcome, candidate)
         else:
-            design_panels.show_simulated(work, found, scored, "simulated")
+            design_panels.show_simulated(work, outcome, candidate, "simulated")
     if of_paths:
-        path_panels.show_choices(work, found, scored)
+        path_panels.show_choices(work, outcome, candidate)
     with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
-        scored_words = f"{found.tuned.result.evaluated:,} designs were scored"
-        fixed = f"one fixed design, {fixed_said(found.tuned.result)}"
-        what = fixed if found.tuned.result.fixed else scored_words
-        st.caption(f"Measured on {plain(found.project.tried_on)}; {plain(what)}.")
-        if not few:
+        scored_words = f"{outcome.tuned.result.evaluated:,} designs were scored"
+        fixed = f"one fixed design, {fixed_said(outcome.tuned.result)}"
+        what = fixed if outcome.tuned.result.fixed else scored_words
+        st.caption(f"Measured on {plain(outcome.project.tried_on)}; {plain(what)}.")
+        if not too_few:
             st.markdown(
                 f"**{'The design to release' if looked_at is None else 'The design looked at'}:** "
-                f"{plain(achieved_words(scored))}."
+                f"{plain(achieved_words(candidate))}."
             )
-        st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
-        if not few:
-            _report(found)
-            _cutoffs(found)
-        for remark in found.tuned.remarks():
+        st.markdown(f"**{plain(family(candidate.design))}**: {plain(design_words(candidate.design))}.")
+        if not too_few:
+            _report(outcome)
+            _cutoffs(outcome)
+        for remark in outcome.tuned.remarks():
             st.caption(f":material/lightbulb: {plain(remark)}")
-    return scored
+    return candidate
 
 
-def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
+def _offer(work: Workspace, outcome: SearchOutcome, picked: FrontierPoint) -> None:
     """The button that makes a clicked dot the design to release.
 
     The best of another budget is searched for there, so that the command line finds the same."""
-    if found.project.pilot is not None:
+    if outcome.project.pilot is not None:
         st.caption(
-            f"What was paid for is part of a total of ε {found.project.settings.epsilon:g} that was fixed "
+            f"What was paid for is part of a total of ε {outcome.project.settings.epsilon:g} that was fixed "
             "before it was drawn, so neither the slider nor another dot changes the design."
         )
         return
-    best = at_budget(found.tuned, picked.epsilon)
-    other = picked.epsilon != found.project.settings.epsilon
+    best = at_budget(outcome.tuned, picked.epsilon)
+    other = picked.epsilon != outcome.project.settings.epsilon
     if other and best is not None and best.scored.design == picked.scored.design:
         st.button(
             f"Search at ε {picked.epsilon:g}",
@@ -223,19 +223,19 @@ def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
             on_click=frontier.take_budget,
             args=(work, picked.epsilon),
         )
-    elif picked.scored.design != found.choice.design:
+    elif picked.scored.design != outcome.choice.design:
         st.button(
             f"Use this design at ε {picked.epsilon:g}",
             icon=":material/check:",
             on_click=frontier.use_point,
-            args=(work, found, picked),
+            args=(work, outcome, picked),
             help="It becomes the design to release.",
         )
 
 
-def _cutoffs(found: Found) -> None:
+def _cutoffs(outcome: SearchOutcome) -> None:
     """What each cutoff does to agreement and area, where more than one was tried for the design."""
-    rows = cutoff_rows(found.tuned, frontier.design_to_release(found))
+    rows = cutoff_rows(outcome.tuned, frontier.design_to_release(outcome))
     if rows:
         st.caption("From which probability on a hexagon is inside, and what that does; no privacy cost.")
         st.table(
@@ -249,8 +249,8 @@ def _cutoffs(found: Found) -> None:
         )
 
 
-def _report(found: Found) -> None:
-    rows = report_rows(found.tuned, found.scored)
+def _report(outcome: SearchOutcome) -> None:
+    rows = report_rows(outcome.tuned, outcome.scored)
     st.table(
         {
             "What is compared": [
@@ -267,30 +267,30 @@ def _report(found: Found) -> None:
             st.markdown(tip(term))
 
 
-def moved(work: Workspace, found: Found) -> bool:
+def moved(work: Workspace, outcome: SearchOutcome) -> bool:
     """Whether the budget alone has changed since a search: another search answers for the new one.
 
     A pilot paid for beforehand belongs to one budget, and a typed design to the one it was typed for."""
     try:
-        asked = work.settings()
+        settings = work.settings()
     except WorkflowError:
         return False
-    before = found.project.settings
-    same = before.with_changes(epsilon=asked.epsilon, accept_low_agreement=asked.accept_low_agreement)
-    return asked == same and asked.epsilon != before.epsilon and found.project.pilot is None
+    searched = outcome.project.settings
+    same = searched.with_changes(epsilon=settings.epsilon, accept_low_agreement=settings.accept_low_agreement)
+    return settings == same and settings.epsilon != searched.epsilon and outcome.project.pilot is None
 
 
-def verdict(found: Found) -> str:
+def verdict(outcome: SearchOutcome) -> str:
     """Worth releasing or not, and why, for the design that is to be released."""
-    choice, epsilon = found.choice, found.project.settings.epsilon
-    against = found.against
+    choice, epsilon = outcome.choice, outcome.project.settings.epsilon
+    against = outcome.against
     if against:
-        known = choice.expected is not None and choice.expected.agreement is not None
-        helps = "; the step Release proposes what helps" if known else ""
+        is_known = choice.expected is not None and choice.expected.agreement is not None
+        helps = "; the step Release proposes what helps" if is_known else ""
         return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
-    if found.few:
-        return f"Not stopped, but {found.few}."
-    said = records_said(choice.expected, choice.yardsticks)
-    if not said:
+    if outcome.few:
+        return f"Not stopped, but {outcome.few}."
+    sentence = records_said(choice.expected, choice.yardsticks)
+    if not sentence:
         return "Nothing is known of how right this map will be: its design was given by hand."
-    return f"Worth releasing for ε {epsilon:g}: {said[:1].lower()}{said[1:]}"
+    return f"Worth releasing for ε {epsilon:g}: {sentence[:1].lower()}{sentence[1:]}"

@@ -49,13 +49,13 @@ class Entry:
     whole: bool
 
 
-def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> FrontierPoint | None:
+def _solve(report: Report, project: Project, tuned: Tuned, target: float) -> FrontierPoint | None:
     """The smallest epsilon that reaches a wanted agreement: from a search at several budgets, as the command
     line has it."""
-    asked = as_searched(project, tuned)
-    blind = replace(asked, settings=asked.settings.with_changes(looked=False))
+    question = as_searched(project, tuned)
+    blind = replace(question, settings=question.settings.with_changes(looked=False))
     searched = search_design(blind, part_of(report, 0.0, 0.7), where_of(blind))
-    return smallest_epsilon(asked, searched, wanted, part_of(report, 0.7, 1.0))
+    return smallest_epsilon(question, searched, target, part_of(report, 0.7, 1.0))
 
 
 def _try(report: Report, project: Project, tuned: Tuned, remedy: Remedy) -> Tried:
@@ -63,17 +63,17 @@ def _try(report: Report, project: Project, tuned: Tuned, remedy: Remedy) -> Trie
     return try_remedy(as_searched(project, tuned), tuned, remedy, report)
 
 
-def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tuple[Variation, ...]:
+def _sweep(report: Report, project: Project, tuned: Tuned, candidate: Scored) -> tuple[Variation, ...]:
     """What each parameter of a design does."""
     report(0.0, "Taking up the reference data")
-    return sweep(Bench(project, tuned.result), scored, report)
+    return sweep(Bench(project, tuned.result), candidate, report)
 
 
-def _judge(report: Report, project: Project, tuned: Tuned, scored: Scored, typed: Design) -> Scored:
-    """Price and utility of a typed design under the response scale of `scored`."""
+def _judge(report: Report, project: Project, tuned: Tuned, candidate: Scored, typed: Design) -> Scored:
+    """Price and utility of a typed design under the response scale of `candidate`."""
     report(0.1, "Pricing the design and simulating its release")
     try:
-        return Bench(project, tuned.result).score(typed, scored.response)
+        return Bench(project, tuned.result).score(typed, candidate.response)
     except WorkflowError:
         raise
     except ValueError as error:  # of a prior that cannot be made, among others
@@ -81,17 +81,17 @@ def _judge(report: Report, project: Project, tuned: Tuned, scored: Scored, typed
 
 
 def _noises(
-    report: Report, project: Project, tuned: Tuned, scored: Scored
+    report: Report, project: Project, tuned: Tuned, candidate: Scored
 ) -> tuple[tuple[float, Scored], ...]:
     """What each share of prior noise does to a design of paths at its budget."""
     report(0.0, "Taking up the reference data")
-    return prior_noises(Bench(project, tuned.result), scored, report)
+    return prior_noises(Bench(project, tuned.result), candidate, report)
 
 
-def _cover(report: Report, project: Project, tuned: Tuned, scored: Scored) -> SimulatedCoverage:
+def _cover(report: Report, project: Project, tuned: Tuned, candidate: Scored) -> SimulatedCoverage:
     """How often the sets of a design are right on the reference data."""
     report(0.0, "Taking up the reference data")
-    return coverage_of(Bench(project, tuned.result), scored, report)
+    return coverage_of(Bench(project, tuned.result), candidate, report)
 
 
 def _lose(report: Report, project: Project, tuned: Tuned) -> tuple[Loss, ...]:
@@ -115,28 +115,28 @@ def best_reached(tuned: Tuned) -> FrontierPoint:
     )
 
 
-def loss_dots(found: tuple[Loss, ...]) -> list[dict[str, Any]]:
+def loss_dots(losses: tuple[Loss, ...]) -> list[dict[str, Any]]:
     """Rows of a chart, one per design, with the limit at its epsilon; all in per cent of the variance."""
     return [
         {
-            "number": each.number,
-            "epsilon": each.epsilon,
-            "lost": 100.0 * each.lost,
-            "low": 100.0 * max(0.0, each.lost - each.error),
-            "high": 100.0 * (each.lost + each.error),
-            "limit": 100.0 * each.limit,
-            "family": line_of(each.design, [one.design for one in found]),
+            "number": loss.number,
+            "epsilon": loss.epsilon,
+            "lost": 100.0 * loss.lost,
+            "low": 100.0 * max(0.0, loss.lost - loss.error),
+            "high": 100.0 * (loss.lost + loss.error),
+            "limit": 100.0 * loss.limit,
+            "family": line_of(loss.design, [other.design for other in losses]),
         }
-        for each in found
+        for loss in losses
     ]
 
 
-def loss_sentence(found: tuple[Loss, ...], epsilon: float) -> str:
+def loss_sentence(losses: tuple[Loss, ...], epsilon: float) -> str:
     """Say what the best design at a budget loses and what none can undercut; "" without a design."""
-    here = [each for each in found if each.epsilon == epsilon]
-    if not here:
+    at_epsilon = [loss for loss in losses if loss.epsilon == epsilon]
+    if not at_epsilon:
         return ""
-    best = min(here, key=lambda each: each.lost)
+    best = min(at_epsilon, key=lambda loss: loss.lost)
     return (
         f"At ε {epsilon:g} the best design leaves {significant(100.0 * best.lost, 2)} % of the field's "
         f"variance unknown where records are (give or take {significant(100.0 * best.error, 1)} %), and no "
@@ -146,12 +146,12 @@ def loss_sentence(found: tuple[Loss, ...], epsilon: float) -> str:
 
 def entries_of(design: Design) -> tuple[Entry, ...]:
     """The numbers of a design, to start typing from; three significant digits, noise included."""
-    found = []
+    entries = []
     for parameter in mechanism_of(design).parameters:
         unit, divisor = unit_of(parameter)
         value = float(f"{getattr(design, parameter.name) / divisor:.3g}")
-        found.append(Entry(parameter.name, parameter.term, unit, value, parameter.kind == "count"))
-    return tuple(found)
+        entries.append(Entry(parameter.name, parameter.term, unit, value, parameter.kind == "count"))
+    return tuple(entries)
 
 
 def typed_design(near: Design, values: Mapping[str, float], smoothing: int) -> Design:
@@ -170,17 +170,19 @@ def families_of(tuned: Tuned) -> dict[tuple[str, str], str]:
     return {family_of(point.scored.design): family(point.scored.design) for point in tuned.result.frontier}
 
 
-def start_of(tuned: Tuned, scored: Scored, wanted: tuple[str, str]) -> Design:
+def start_of(tuned: Tuned, candidate: Scored, pair: tuple[str, str]) -> Design:
     """The design of a family to start typing from: the one looked at, or the family's own nearest in cost."""
-    if family_of(scored.design) == wanted:
-        return scored.design
-    points = [point for point in tuned.result.frontier if family_of(point.scored.design) == wanted]
-    return min(points, key=lambda point: abs(point.epsilon - scored.epsilon)).scored.design
+    if family_of(candidate.design) == pair:
+        return candidate.design
+    points = [point for point in tuned.result.frontier if family_of(point.scored.design) == pair]
+    return min(points, key=lambda point: abs(point.epsilon - candidate.epsilon)).scored.design
 
 
 def smoothings(design: Design) -> tuple[int, ...]:
     """Rounds of smoothing that can be judged for a design's mechanism."""
-    return tuple(each.smoothing for each in mechanism_of(design).search.variants(design, SearchSpec(())))
+    return tuple(
+        variant.smoothing for variant in mechanism_of(design).search.variants(design, SearchSpec(()))
+    )
 
 
 def covers(design: Design) -> bool:
@@ -188,25 +190,31 @@ def covers(design: Design) -> bool:
     return supported_confidence(design.paths) is not None
 
 
-def coverage_sentences(found: SimulatedCoverage) -> tuple[str, ...]:
+def coverage_sentences(simulated: SimulatedCoverage) -> tuple[str, ...]:
     """What the simulated releases say about inner, outer and three-way sets, with their intervals."""
-    seen = found.coverage
-    sure = f"{100 * found.confidence:.0f} %"
+    coverage = simulated.coverage
+    sure = f"{100 * simulated.confidence:.0f} %"
     inner, outer = (
-        f"{100 * each.value:.0f} % (95 % interval {100 * each.low:.0f} to {100 * each.high:.0f} %)"
-        for each in (seen.inner, seen.outer)
+        f"{100 * interval.value:.0f} % (95 % interval {100 * interval.low:.0f} to {100 * interval.high:.0f} "
+        "%)"
+        for interval in (coverage.inner, coverage.outer)
     )
     return (
-        f"The map calls {100 * seen.told:.0f} % of the hexagons surely in or surely out; "
-        f"{100 * seen.told_right:.1f} % of those calls agree with the map without privacy.",
-        f"The inner region lay wholly inside the true one in {inner} of {seen.simulations} simulated "
+        f"The map calls {100 * coverage.told:.0f} % of the hexagons surely in or surely out; "
+        f"{100 * coverage.told_right:.1f} % of those calls agree with the map without privacy.",
+        f"The inner region lay wholly inside the true one in {inner} of {coverage.simulations} simulated "
         f"releases, and the outer region held all of it in {outer}; the paths themselves claim {sure}.",
     )
 
 
 def cost_scale(variations: tuple[Variation, ...]) -> tuple[tuple[float, float], tuple[float, ...]]:
     """One logarithmic scale for the costs of all charts: its ends, and the powers of ten within."""
-    finite = [point.epsilon for each in variations for point in each.points if 0 < point.epsilon < math.inf]
+    finite = [
+        point.epsilon
+        for variation in variations
+        for point in variation.points
+        if 0 < point.epsilon < math.inf
+    ]
     low, high = (min(finite), max(finite)) if finite else (0.1, 10.0)
     if high < 10.0 * low:  # a nearly flat line should look flat
         low, high = low / 3.0, high * 3.0
@@ -224,9 +232,9 @@ def unit_of(parameter: Parameter) -> tuple[str, float]:
     return ("km", 1000.0) if parameter.kind == "length" else ("", 1.0)
 
 
-def varied_rows(variation: Variation, *, few: bool = False) -> list[dict[str, Any]]:
+def varied_rows(variation: Variation, *, too_few: bool = False) -> list[dict[str, Any]]:
     """Rows of a chart, one per value of the parameter; None where there is no finite number, and of too
-    `few` records no figure of how right a map is."""
+    `too_few` records no figure of how right a map is."""
     divisor = unit_of(variation.parameter)[1]
     return [
         {
@@ -235,7 +243,7 @@ def varied_rows(variation: Variation, *, few: bool = False) -> list[dict[str, An
             "said": cost(point.epsilon),
             "here": point.value == variation.current,
             "unbounded": math.isinf(point.epsilon),
-            **({} if few else {"records": _finite(point.records), "agreement": _finite(point.agreement)}),
+            **({} if too_few else {"records": _finite(point.records), "agreement": _finite(point.agreement)}),
         }
         for point in variation.points
     ]
@@ -245,17 +253,17 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def variation_words(variation: Variation, *, few: bool = False) -> str:
-    """Say where a varied parameter begins and ends, and what that does; of too `few` records the cost
+def variation_words(variation: Variation, *, too_few: bool = False) -> str:
+    """Say where a varied parameter begins and ends, and what that does; of too `too_few` records the cost
     alone."""
     unit, divisor = unit_of(variation.parameter)
     first, last = variation.points[0], variation.points[-1]
-    ends = (significant(each.value / divisor, 3 if unit else 2) for each in (first, last))
+    ends = (significant(point.value / divisor, 3 if unit else 2) for point in (first, last))
     span = " to ".join(ends) + (f" {unit}" if unit else "")
     costs = f"From {span}: {cost(first.epsilon)} to {cost(last.epsilon)}"
-    if few:
+    if too_few:
         return f"{costs}."
-    sides = " to ".join(of_100(each.records) for each in (first, last))
+    sides = " to ".join(of_100(point.records) for point in (first, last))
     return f"{costs}, {sides} records on their right side."
 
 
@@ -264,12 +272,14 @@ def of_100(share: float) -> str:
     return records_words(share).removesuffix(" records") if math.isfinite(share) else "no"
 
 
-def achieved_words(scored: Scored) -> str:
+def achieved_words(candidate: Scored) -> str:
     """The records on their right side, then the mean and spread of the agreement, in words."""
-    utility = scored.utility
-    rest = expected_words(utility.agreement, utility.area_error, utility.right).partition(", ")[2]
+    utility = candidate.utility
+    error_words = expected_words(utility.agreement, utility.area_error, utility.right).partition(", ")[2]
     agreed = spread_words(utility.agreement, utility.agreement_sd)
-    text = f"agreement {agreed} with {plural(scored.design.paths, 'path')}" + (f", {rest}" if rest else "")
+    text = f"agreement {agreed} with {plural(candidate.design.paths, 'path')}" + (
+        f", {error_words}" if error_words else ""
+    )
     if not math.isfinite(utility.records):
         return text
     return f"{records_words(utility.records)} on their right side, {text}"

@@ -137,8 +137,8 @@ else:
             downloads(release_id, viewer)
             if not is_shipped(release_id):
                 signing(release_id)
-            if here and work.found is not None:
-                saving.offer(work, work.found.settings, "Settings for the command line")
+            if here and work.outcome is not None:
+                saving.offer(work, work.outcome.settings, "Settings for the command line")
             st.page_link(
                 VIEWER.path,
                 label="See it as a reader would",

@@ -18,7 +18,7 @@ from pages.privacy import search_panel
 from pages.privacy.trials import remedy_job
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.previews import domain_of_choices
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import PRIVACY
@@ -58,14 +58,16 @@ def by_looking(work: Workspace) -> bool:
     return any(answers(work)[name] == PRIVATE for name in CLEAN)
 
 
-def checked(found: Found, planned: Plan, given: dict[str, Any]) -> tuple[PlannedRelease, list[Finding]]:
+def checked(
+    found: SearchOutcome, planned: Plan, given: dict[str, Any]
+) -> tuple[PlannedRelease, list[Finding]]:
     """The plan as far as the program and the curator know it, and what leaks."""
     known = plan_from_settings(found.project.settings, n=planned.privacy.n, tuning=planned.choice.tuning.kind)
     plan = replace(known, **given)
     return plan, lint(plan)
 
 
-def show_checks(work: Workspace, found: Found, planned: Plan) -> None:
+def show_checks(work: Workspace, found: SearchOutcome, planned: Plan) -> None:
     """The questions, and what follows from the answers and from the plan."""
     _, findings = checked(found, planned, answers(work))
     worst = any(finding.severity == LEAK for finding in findings)
@@ -118,7 +120,7 @@ def _answer(work: Workspace, name: str, answer: Any) -> None:
         st.rerun()
 
 
-def rows_dropped(work: Workspace, found: Found) -> bool:
+def rows_dropped(work: Workspace, found: SearchOutcome) -> bool:
     """Ask whether rows may be left out where many are; return whether that stops the release."""
     project = found.project
     if not project.drops_many:
@@ -136,7 +138,7 @@ def rows_dropped(work: Workspace, found: Found) -> bool:
     return not accepts(work, found, "accept_dropped", label, f"accept_dropped_{work.mark}")
 
 
-def stopped(work: Workspace, found: Found) -> bool:
+def stopped(work: Workspace, found: SearchOutcome) -> bool:
     """Say why this release is stopped, where it is; whether it is."""
     reasons = found.against
     if not reasons:
@@ -163,7 +165,7 @@ def stopped(work: Workspace, found: Found) -> bool:
 
 def accepts(
     work: Workspace,
-    found: Found,
+    found: SearchOutcome,
     name: Literal["accept_dropped", "accept_low_agreement", "accept_weaker_promise"],
     label: str,
     key: str,
@@ -177,19 +179,19 @@ def accepts(
     return bool(ticked)
 
 
-def what_helps(work: Workspace, found: Found) -> None:
+def what_helps(work: Workspace, found: SearchOutcome) -> None:
     """The same remedies for a map that is expected to show little but is not stopped, tried when asked."""
     if weak(found.choice.expected) and _searched(found):
         with st.expander("What would help this map", icon=":material/healing:"):
             _offer(work, found, at_once=False)
 
 
-def _searched(found: Found) -> bool:
+def _searched(found: SearchOutcome) -> bool:
     expected = found.choice.expected
     return expected is not None and expected.agreement is not None
 
 
-def _offer(work: Workspace, found: Found, at_once: bool) -> None:
+def _offer(work: Workspace, found: SearchOutcome, at_once: bool) -> None:
     """A button for each remedy, and its result, once that was tried in the background."""
     project = found.project
     tried = {} if project.pilot is not None else _tried(work, found, at_once)
@@ -203,7 +205,7 @@ def _offer(work: Workspace, found: Found, at_once: bool) -> None:
         st.caption(f"{plain(REFERENCE)}.")
 
 
-def _tried(work: Workspace, found: Found, at_once: bool) -> dict[str, Tried]:
+def _tried(work: Workspace, found: SearchOutcome, at_once: bool) -> dict[str, Tried]:
     """The remedies tried for this plan, each as soon as it is judged; it begins by itself or when asked."""
     project, about = found.project, (found.tuned, found.project.settings.epsilon)
     chain = side_jobs.planning(work).chains.get("remedies")

@@ -13,11 +13,11 @@ from pages.shared.steps import RELEASE
 work = workspace.current()
 asked = st.query_params.get("release")
 
-if work.release_id is not None and work.found is not None:
-    result_panel.for_curator(work, work.found, work.release_id)
-elif work.found is not None and work.fits():
+if work.release_id is not None and work.outcome is not None:
+    result_panel.for_curator(work, work.outcome, work.release_id)
+elif work.outcome is not None and work.fits():
     st.query_params.pop("release", None)  # of one before: opened anew, the address would show that one alone
-    release_panel.show(work, work.found)
+    release_panel.show(work, work.outcome)
 elif asked:
     result_panel.reopened(asked)
 else:

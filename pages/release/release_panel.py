@@ -28,12 +28,12 @@ from pages.shared.plain_text import Markdown, plain
 from pages.shared.released_view import receipt_lines
 from pages.shared.server.access import curator_address
 from pages.shared.session import side_jobs
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import LEDGER, VIEWER
 
 
-def show(work: Workspace, found: Found) -> None:
+def show(work: Workspace, found: SearchOutcome) -> None:
     """The receipt to read, and the form to submit."""
     found = _looked(work, found)
     if checks.rows_dropped(work, found) or checks.stopped(work, found):
@@ -68,7 +68,7 @@ def show(work: Workspace, found: Found) -> None:
         panels.list_finished()
 
 
-def _looked(work: Workspace, found: Found) -> Found:
+def _looked(work: Workspace, found: SearchOutcome) -> SearchOutcome:
     """Whether the curator chose by looking: it changes what the release says, not what it costs."""
     known = work.chosen_by_looking or checks.by_looking(work)
     if known:
@@ -80,7 +80,7 @@ def _looked(work: Workspace, found: Found) -> Found:
             if work.chosen_by_looking
             else ":material/lock: This is ticked because of your answers in the leak check."
         )
-        found = work.found or found
+        found = work.outcome or found
     looked = st.checkbox(
         "I chose threshold, area or design by looking at the private data",
         value=found.project.settings.looked,
@@ -91,10 +91,10 @@ def _looked(work: Workspace, found: Found) -> Found:
         key=f"looked_{work.mark}",
     )
     work.say_looked(bool(looked))
-    return work.found or found
+    return work.outcome or found
 
 
-def _agreed(work: Workspace, found: Found, budget: BudgetState) -> None:
+def _agreed(work: Workspace, found: SearchOutcome, budget: BudgetState) -> None:
     """Ask for a tick before a release breaks an earlier promise; the receipt then names that promise."""
     if budget.breaks:
         label = "Release anyway: what is published will say which earlier promise no longer holds"
@@ -133,7 +133,7 @@ def _alike(planned: Plan) -> None:
                 st.rerun()
 
 
-def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
+def _form(work: Workspace, found: SearchOutcome, budget: BudgetState) -> None:
     with st.form("release", border=True, enter_to_submit=False):
         title = st.text_input(
             "Title of the release", value=found.project.settings.title, placeholder="what a reader will see"
@@ -185,18 +185,18 @@ ASKED = "release-asked"
 
 def begin_question(work: Workspace, total: float | None) -> None:
     """Ask from now on, until it is answered. `total` is the budget to set with a first release."""
-    panels.begin_question(ASKED, (work.session, work.found, total))
+    panels.begin_question(ASKED, (work.session, work.outcome, total))
 
 
 def show_question(work: Workspace, budget: BudgetState) -> None:
     """The open question about this very plan."""
     session, found, total = panels.question_about(ASKED) or (None, None, None)
-    if isinstance(found, Found) and session == work.session and found is work.found:
+    if isinstance(found, SearchOutcome) and session == work.session and found is work.outcome:
         heading: Markdown = "Release this map?" if found.atlas is None else "Release these maps?"
         panels.ask_twice(ASKED, heading, _question, work, found, budget, total)
 
 
-def _question(work: Workspace, found: Found, budget: BudgetState, total: float | None) -> None:
+def _question(work: Workspace, found: SearchOutcome, budget: BudgetState, total: float | None) -> None:
     """Its cost, the rest of the budget, how good it is expected to be; and the button that does it."""
     settings = found.project.settings
     st.markdown(f"**{plain(settings.title or ('The map' if found.atlas is None else 'The maps'))}**")
@@ -230,7 +230,7 @@ def _question(work: Workspace, found: Found, budget: BudgetState, total: float |
         release_once(work, found, total, token)
 
 
-def release_once(work: Workspace, found: Found, total: float | None, token: str) -> None:
+def release_once(work: Workspace, found: SearchOutcome, total: float | None, token: str) -> None:
     """Release once, unless an earlier click did; then show what there is.
 
     `token` is the session's when the question was asked: a click that waited while another failed has no
@@ -245,7 +245,7 @@ def release_once(work: Workspace, found: Found, total: float | None, token: str)
         st.rerun()
 
 
-def _release(work: Workspace, found: Found, total: float | None, asked: side_jobs.Asked) -> None:
+def _release(work: Workspace, found: SearchOutcome, total: float | None, asked: side_jobs.Asked) -> None:
     work.budget_text = None  # the charge outdates it, also where a person leaves before this is over
     try:
         with st.spinner("Charging the ledger, drawing, writing the bundle"):

@@ -22,7 +22,7 @@ from hexcursion.project.response import ResponseScale
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.tuning import Tuned
 from hexcursion.words import remaining
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.subprocess_job import in_subprocess
 
 Bools = NDArray[np.bool_]
@@ -50,12 +50,12 @@ class BudgetState:
         return f"Spent ε {self.before} of {self.total}."
 
 
-def plan(found: Found) -> Plan:
+def plan(found: SearchOutcome) -> Plan:
     """What a release would say and cost; nothing is drawn and nothing charged."""
     return _planned(found).plan
 
 
-def _planned(found: Found, budget: float | None = None) -> Planned:
+def _planned(found: SearchOutcome, budget: float | None = None) -> Planned:
     """On a screen the budget is the ledger's, or what the form says: a settings file proposes one at most."""
     asked = found.restated(budget=budget)
     ledger = ledger_to_plan(asked.project.settings.ledger)
@@ -80,7 +80,7 @@ def budget_state(planned: Plan) -> BudgetState:
     )
 
 
-def release(found: Found, budget: float | None = None, session: str = "") -> Published:
+def release(found: SearchOutcome, budget: float | None = None, session: str = "") -> Published:
     """Try, charge, draw once, commit, put in place; `budget` is the dataset's total epsilon, set with its
     first release.
 

@@ -24,7 +24,7 @@ from pages.shared import atlas_view, maps, released_view
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released_view import Shown, paint
-from pages.shared.session.found import Explored, Found
+from pages.shared.session.outcome import Explored, SearchOutcome
 from pages.shared.session.workspace import Workspace
 from pages.shared.shipped import is_shipped, viewer_of
 
@@ -42,7 +42,7 @@ KEY = "result_map"  # the same for every way: the camera stays
 SHOWN_PATHS = 5
 
 
-def for_curator(work: Workspace, found: Found, release_id: str) -> None:
+def for_curator(work: Workspace, found: SearchOutcome, release_id: str) -> None:
     """The released map and, for the curator only, how it compares with the baseline."""
     if work.explored is None:
         first, *others = curators_baselines(found.each)
@@ -127,7 +127,7 @@ def _atlas(work: Workspace, project: AtlasProject, explored: Explored) -> None:
     )
 
 
-def _own_records(found: Found, products: Products, threshold: float) -> None:
+def _own_records(found: SearchOutcome, products: Products, threshold: float) -> None:
     """The yardstick, from private records, and advice against publishing where a map gains nothing."""
     tuned, public = found.tuned, None
     if tuned.free_agreement is not None and threshold == found.project.settings.threshold:

@@ -10,7 +10,7 @@ from hexcursion.errors import WorkflowError
 from pages.shared.panels import explain_ways
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
-from pages.shared.session.found import Explored, Found
+from pages.shared.session.outcome import Explored, SearchOutcome
 from pages.shared.shipped import shelved
 from pages.shared.steps import DATA, HELP, TOUR, VIEWER
 from pages.start.finished import Finished, finished_example
@@ -43,7 +43,7 @@ def take(finished: Finished) -> None:
     fresh.adopt(finished.project.settings)
     fresh.private, fresh.reference = finished.private, finished.reference
     fresh.domain, fresh.layers = finished.project.domain, finished.project.layers
-    fresh.found = Found(finished.project, finished.tuned, finished.tuned.choice)
+    fresh.outcome = SearchOutcome(finished.project, finished.tuned, finished.tuned.choice)
     fresh.explored = Explored(finished.viewer, finished.baseline)
     fresh.release_id, fresh.budget_text = finished.viewer.bundle.statement["release"]["id"], CHARGED
 

@@ -21,25 +21,25 @@ def offer_todays_rule() -> None:
             st.switch_page(TOUR.path)
 
 
-def told_of_house(seen: Tour) -> Markdown:
+def told_of_house(tour: Tour) -> Markdown:
     """What two editions of the table tell of the house, and what the release does, as a list."""
-    guarantee = seen.viewer.bundle.statement["guarantee"]
+    guarantee = tour.viewer.bundle.statement["guarantee"]
     guess = plain(words.guess_words(surest_of(guarantee), guarantee["unit_word"]))
     return (
-        f"**{plain(seen.house.address)}** (invented) is one sale in the ringed hexagon.\n"
-        f"* Two editions of the table tell {_arithmetic(seen)} So do they for {100 * seen.exact:.0f} of 100 "
+        f"**{plain(tour.house.address)}** (invented) is one sale in the ringed hexagon.\n"
+        f"* Two editions of the table tell {_arithmetic(tour)} So do they for {100 * tour.exact:.0f} of 100 "
         "sales.\n"
         f"* The private release tells nothing of use. {guess}."
     )
 
 
-def _arithmetic(seen: Tour) -> Markdown:
+def _arithmetic(tour: Tour) -> Markdown:
     """The price by two editions of the table, or that it hides the hexagon."""
-    house = seen.house
+    house = tour.house
     if house.found is None:
         return "nothing: the table hides its hexagon."
-    (before, old), (after, new) = (edition or (0, 0.0) for edition in house.editions)
+    (count_before, old), (count_after, new) = (edition or (0, 0.0) for edition in house.editions)
     return (
-        f"its price: {after:d} sales at a mean of {plain(seen.money(new, 2))}, less {before:d} at "
-        f"{plain(seen.money(old, 2))}, leave **{plain(seen.money(house.found))}**."
+        f"its price: {count_after:d} sales at a mean of {plain(tour.money(new, 2))}, less {count_before:d} "
+        f"at {plain(tour.money(old, 2))}, leave **{plain(tour.money(house.found))}**."
     )

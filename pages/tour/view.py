@@ -57,8 +57,12 @@ class House:
     @property
     def found(self) -> float | None:
         """Its price by the arithmetic of two editions of the table; None where one of them hides it."""
-        before, after = self.editions
-        return None if before is None or after is None else after[0] * after[1] - before[0] * before[1]
+        edition_before, edition_after = self.editions
+        return (
+            None
+            if edition_before is None or edition_after is None
+            else edition_after[0] * edition_after[1] - edition_before[0] * edition_before[1]
+        )
 
 
 class Tour:
@@ -78,16 +82,16 @@ class Tour:
         later = story["later"]  # a later year that could be public; agreement of its map, of releases from it
         self.later = int(later["year"]), float(later["public"]), float(later["released"])
 
-    def cells(self, shown: Shown | Literal["shown", "inside"]) -> Bools:
+    def cells(self, map_name: Shown | Literal["shown", "inside"]) -> Bools:
         """Return (N,) hexagons above the threshold: by the public year, as released, by all sales without
         privacy, all where the release is judged; or those that a table of least counts shows, and those that
         it says are above."""
-        if shown == "released":
+        if map_name == "released":
             return self.viewer.bundle.published.in_set
-        found = np.array([letter == "1" for letter in self._story[_STORED[shown]]])
-        return found & ~self.empty if shown in ("public", "truth") else found
+        inside = np.array([letter == "1" for letter in self._story[_STORED[map_name]]])
+        return inside & ~self.empty if map_name in ("public", "truth") else inside
 
-    def called(self, shown: Painted) -> str:
+    def called(self, map_name: Painted) -> str:
         """What a map is called."""
         first, last = self.years
         return {
@@ -96,7 +100,7 @@ class Tour:
             "classes": f"Private release of {last}",
             "truth": f"All sales of {last}, without privacy",
             "table": f"Table of at least {self.least}",
-        }[shown]
+        }[map_name]
 
     @property
     def blank(self) -> float:
@@ -107,7 +111,7 @@ class Tour:
     def house(self) -> House:
         """The sale that was taken at random."""
         sale = self._story["house"]
-        editions = tuple(None if each is None else tuple(each) for each in sale["editions"])
+        editions = tuple(None if edition is None else tuple(edition) for edition in sale["editions"])
         return House(**{**sale, "editions": editions})
 
     @property
@@ -122,9 +126,9 @@ class Tour:
         assert empty is not None, "the shipped release has a mechanism that tells of counts"
         return empty
 
-    def above(self, shown: Shown) -> int:
+    def above(self, map_name: Shown) -> int:
         """Number of judged hexagons above the threshold on a map."""
-        return int(self.cells(shown).sum())
+        return int(self.cells(map_name).sum())
 
     def money(self, price: float, decimals: int = 0) -> str:
         """A price in the data's unit: "$72,000"."""
@@ -164,46 +168,49 @@ class Tour:
         """Every town of the area, by name: the hexagons of which it is the nearest."""
         domain = self.viewer.domain
         places = around(domain).places
-        inside = domain.locate([one.longitude for one in places], [one.latitude for one in places]) >= 0
-        towns = [one for one, there in zip(places, inside, strict=True) if there]
+        inside = (
+            domain.locate([place.longitude for place in places], [place.latitude for place in places]) >= 0
+        )
+        towns = [place for place, within in zip(places, inside, strict=True) if within]
         centres = domain.centres_lonlat
         flat = np.array([np.cos(np.radians(centres[:, 1].mean())), 1.0])
-        at = np.array([[one.longitude, one.latitude] for one in towns])
+        at = np.array([[place.longitude, place.latitude] for place in towns])
         apart = ((centres[:, None, :] - at[None, :, :]) * flat) ** 2
         nearest = apart.sum(axis=2).argmin(axis=1)
-        maps = [self.cells(shown) for shown in SHOWN]
-        found = [
-            Town(one.name, *(int(cells[nearest == k].sum()) for cells in maps)) for k, one in enumerate(towns)
+        maps = [self.cells(map_name) for map_name in SHOWN]
+        listed = [
+            Town(place.name, *(int(cells[nearest == k].sum()) for cells in maps))
+            for k, place in enumerate(towns)
         ]
-        return tuple(sorted(found, key=lambda town: town.name))
+        return tuple(sorted(listed, key=lambda town: town.name))
 
     def changes(self) -> tuple[Town, ...]:
         """Towns where release and public map differ, those that gained most first; at most `MOST`."""
-        towns = [one for one in self.towns if abs(one.released - one.public) >= TELLING]
-        return tuple(sorted(towns, key=lambda one: one.public - one.released))[:MOST]
+        towns = [town for town in self.towns if abs(town.released - town.public) >= TELLING]
+        return tuple(sorted(towns, key=lambda town: town.public - town.released))[:MOST]
 
-    def painting(self, shown: Painted) -> Painting:
+    def painting(self, map_name: Painted) -> Painting:
         """One of the maps, in the words of the threshold."""
-        title, above = self.called(shown), f"above {self.threshold}"
+        title, above = self.called(map_name), f"above {self.threshold}"
         published = self.viewer.bundle.published
-        if shown == "classes":
+        if map_name == "classes":
             return paint_classes(published, self.threshold, title)
-        if shown == "table":
-            known, inside, other = self.cells("shown"), self.cells("inside"), Entry(BLANK, "unsure")
+        if map_name == "table":
+            judged, inside, other = self.cells("shown"), self.cells("inside"), Entry(BLANK, "unsure")
         else:
-            known, inside = ~self.empty, self.cells(shown)
+            judged, inside = ~self.empty, self.cells(map_name)
             other = Entry(NO_RECORDS, "empty")
-        classes = np.where(known, np.where(inside, 0, 1), 2)
+        classes = np.where(judged, np.where(inside, 0, 1), 2)
         entries = (Entry(above, "above"), Entry(f"not {above}", "below"), other)
-        notes = tuple(f"Released: {entries[each].label}" for each in classes.tolist())
+        notes = tuple(f"Released: {entries[kind].label}" for kind in classes.tolist())
         return Painting(classes, entries, notes, title)
 
-    def pane(self, shown: Painted, ringed: int | None = None) -> Pane:
+    def pane(self, map_name: Painted, ringed: int | None = None) -> Pane:
         """One of the maps, perhaps with a line around one hexagon."""
-        title, domain = self.called(shown), self.viewer.domain
+        title, domain = self.called(map_name), self.viewer.domain
         ring = () if ringed is None else interface(domain.cells, np.arange(domain.size) == ringed)
         lines = (Line("house", "line", 3.0, ring),) if ring else ()
-        return Pane(title, self.painting(shown), lines=lines, word=title)
+        return Pane(title, self.painting(map_name), lines=lines, word=title)
 
 
 _STORED = {"public": "public_map", "truth": "truth", "shown": "shown", "inside": "inside"}

@@ -19,7 +19,7 @@ from hexcursion.project.load import load_project
 from hexcursion.search.tuning import tune
 from pages.release.releasing import release
 from pages.shared.released_view import threshold_stops
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.workspace import KEY, Workspace
 
 BOX = (1.8933, 54.59, 2.5267, 54.915)
@@ -33,8 +33,8 @@ def screen() -> None:
     from pages.shared.session import workspace
 
     work = workspace.current()
-    assert work.found is not None and work.release_id is not None  # noqa: PT018
-    result_panel.for_curator(work, work.found, work.release_id)
+    assert work.outcome is not None and work.release_id is not None  # noqa: PT018
+    result_panel.for_curator(work, work.outcome, work.release_id)
 
 
 def released(resolution: int) -> Workspace:
@@ -46,7 +46,7 @@ def released(resolution: int) -> Workspace:
     tuned = tune(project)
     work = Workspace()
     work.adopt(settings)
-    work.found = Found(project, tuned, tuned.choice)
+    work.outcome = SearchOutcome(project, tuned, tuned.choice)
     work.release_id = release(project, tuned.choice, 10.0).release.release_id
     return work
 
@@ -81,8 +81,8 @@ def main() -> None:
         os.environ["HEXCURSION_HOME"] = os.environ["HEXCURSION_WITNESS"] = home
         for resolution in (8, 9):
             work = released(resolution)
-            assert work.found is not None
-            columns[work.found.project.domain.size] = times(work)
+            assert work.outcome is not None
+            columns[work.outcome.project.domain.size] = times(work)
     print(
         f"{'server seconds per redraw, five paths':40s}" + "".join(f"{cells:>8,} cells" for cells in columns)
     )

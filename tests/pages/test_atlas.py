@@ -219,8 +219,8 @@ def test_an_atlas_is_planned_and_released_once_on_the_screens(planned: AppTest) 
     )  # fmt: skip
     said = texts(app)
     assert "All 3 maps are worth releasing for ε 3 together." in said
-    assert work.found is not None
-    assert work.found.atlas is not None
+    assert work.outcome is not None
+    assert work.outcome.atlas is not None
     app.switch_page(RELEASE.path).run()
     said = texts(app)
     assert "One reading: its values and its place, among" in said

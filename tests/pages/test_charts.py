@@ -124,7 +124,7 @@ COSTS = (
 
 
 def test_of_too_few_records_the_chart_of_a_cost_holds_no_other_figure() -> None:
-    spec = made(design_panels._cost(VARIED, (VARIED,), few=True))
+    spec = made(design_panels._cost(VARIED, (VARIED,), too_few=True))
     assert spec["data"]["values"] == list(COSTS)
     (tooltips,) = {str(layer["encoding"]["tooltip"]) for layer in spec["layer"]}
     assert "cost" in tooltips

@@ -24,7 +24,7 @@ from pages.release import release_panel
 from pages.release.releasing import budget_state, plan, release
 from pages.release.result_panel import told_words
 from pages.shared.session import side_jobs
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, PRIVACY, PUBLISH, RELEASE
 from tests.pages.conftest import OpenApp, insist, press, texts
@@ -147,10 +147,10 @@ def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, j
 def poor(app: AppTest, gain: float) -> AppTest:
     """The same design, as if it were expected to gain so little over one colour."""
     work = work_of(app)
-    assert work.found is not None
-    assert work.found.choice.expected is not None
-    expected = replace(work.found.choice.expected, gain=gain)
-    work.found = replace(work.found, choice=replace(work.found.choice, expected=expected))
+    assert work.outcome is not None
+    assert work.outcome.choice.expected is not None
+    expected = replace(work.outcome.choice.expected, gain=gain)
+    work.outcome = replace(work.outcome, choice=replace(work.outcome.choice, expected=expected))
     return app.run()
 
 
@@ -180,11 +180,13 @@ def test_many_rows_left_out_are_a_question_before_anything_else(
     app = at_release(open_app)
     monkeypatch.setattr(model, "MOST_DROPPED", 0.05)
     assert "Release …" in [button.label for button in app.run().button]
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     private = found.project.private
     few = replace(private.report, kept=0, dropped=(("value missing", private.report.rows_read),), filtered=0)
-    work_of(app).found = replace(found, project=replace(found.project, private=replace(private, report=few)))
+    work_of(app).outcome = replace(
+        found, project=replace(found.project, private=replace(private, report=few))
+    )
     app.run()
     assert f"{private.report.rows_read:,} value missing" in texts(app)
     assert "Release …" not in [button.label for button in app.button]
@@ -199,9 +201,9 @@ def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, jobs_
     press(app, "Larger budget, ε 2")
     work = work_of(app)
     assert work.choices["epsilon"] == 2.0
-    assert work.found is not None
-    assert work.found.project.settings.epsilon == 2.0
-    assert work.found.project.settings.accept_low_agreement is False
+    assert work.outcome is not None
+    assert work.outcome.project.settings.epsilon == 2.0
+    assert work.outcome.project.settings.accept_low_agreement is False
     app.switch_page(RELEASE.path).run()
     assert "Release …" in [button.label for button in app.button]
 
@@ -215,8 +217,8 @@ def test_coarser_hexagons_are_one_click(open_app: OpenApp, jobs_at_once: None) -
     assert work.choices["resolution"] == 5
     assert work.domain is not None
     assert work.domain.size < cells / 4
-    assert work.found is not None
-    assert work.found.project.domain.size == work.domain.size
+    assert work.outcome is not None
+    assert work.outcome.project.domain.size == work.domain.size
 
 
 def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_at_once: None) -> None:
@@ -246,7 +248,7 @@ def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_
 def test_a_plan_that_the_mathematics_refuse_is_one_sentence(
     open_app: OpenApp, jobs_at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(found: Found) -> None:
+    def refuse(found: SearchOutcome) -> None:
         raise InvalidValue("no response is finite.")
 
     app = at_release(open_app)
@@ -298,9 +300,9 @@ def test_the_budget_of_a_settings_file_is_a_proposal_that_the_form_may_change(
 ) -> None:
     """It used to set the budget twice, and the second time was a raise that nobody had given a reason for."""
     wished = replace(hamlet, settings=hamlet.settings.with_changes(budget=1000.0))
-    assert budget_state(plan(Found(wished, hamlet_tuned, hamlet_tuned.choice))).total is None
-    release(Found(wished, hamlet_tuned, hamlet_tuned.choice), 50.0)
-    stands = budget_state(plan(Found(wished, hamlet_tuned, hamlet_tuned.choice)))
+    assert budget_state(plan(SearchOutcome(wished, hamlet_tuned, hamlet_tuned.choice))).total is None
+    release(SearchOutcome(wished, hamlet_tuned, hamlet_tuned.choice), 50.0)
+    stands = budget_state(plan(SearchOutcome(wished, hamlet_tuned, hamlet_tuned.choice)))
     assert (stands.total, stands.before) == ("50", "2")
     assert [entry.kind for entry in open_ledger().entries()].count("budget") == 1
 
@@ -308,7 +310,7 @@ def test_the_budget_of_a_settings_file_is_a_proposal_that_the_form_may_change(
 def test_breaking_an_earlier_promise_needs_a_tick_of_its_own(open_app: OpenApp, jobs_at_once: None) -> None:
     """A release that hid whether a record is there came first; this one states the number of records."""
     app = at_release(open_app)
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     ledger = open_ledger()  # before the plan, whose records are named by its key
     planned = plan(found)
@@ -333,7 +335,7 @@ def test_alike_data_are_shown_to_the_curator_and_one_click_counts_them(
 ) -> None:
     """Another value at the same places was charged before, without names and times."""
     app = at_release(open_app)
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     rows = found.project.private.observations
     ledger, where = open_ledger(), to_lonlat(rows.x, rows.y, rows.crs)

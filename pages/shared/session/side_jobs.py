@@ -216,7 +216,7 @@ def _cancelled(side: SideJob) -> None:
     side.job, side.note = None, CANCELLED
 
 
-def found(work: Workspace, name: SideJobName, about: tuple[Any, ...]) -> SideJob | None:
+def finished(work: Workspace, name: SideJobName, about: tuple[Any, ...]) -> SideJob | None:
     """The finished computation about exactly this; it shows failures and outdated results."""
     side = planning(work).jobs.get(name)
     if side is None:
@@ -244,7 +244,7 @@ def follow(
         if not same(planning(work).jobs[name].about, about):
             st.caption(":material/update: This was begun with other choices: its result is shown with them.")
         return None
-    side = found(work, name, about)
+    side = finished(work, name, about)
     if side is None:
         st.button(
             label,

@@ -24,7 +24,7 @@ from hexcursion.settings.atlas import OWN, AtlasChoices, AtlasSettings, Settings
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.derived import Derived
 from hexcursion.settings.model import ReleaseSettings
-from pages.shared.session.found import Explored, Found
+from pages.shared.session.outcome import Explored, SearchOutcome
 from pages.shared.session.previews import Box, Preview, Stray, stray
 from pages.shared.shipped import is_shipped
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
@@ -72,7 +72,7 @@ class Workspace:
     layers: tuple[OwnLayer, ...] = ()  # public, drawn over every map of these data
     asked_domain: tuple[str | None, Box | None, int] | None = None  # what `domain` was made from
     job: Job[tuple[Project, Tuned]] | None = None  # a search under way
-    found: Found | None = None
+    outcome: SearchOutcome | None = None
     release_id: str | None = None  # drawn once
     explored: Explored | None = None
     budget_text: str | None = None  # what the ledger said last
@@ -279,7 +279,7 @@ class Workspace:
     def fits(self) -> bool:
         """Whether the present search result answers the present settings."""
         try:
-            return self.found is not None and self.asked() == self.found.settings
+            return self.outcome is not None and self.asked() == self.outcome.settings
         except WorkflowError:
             return False
 
@@ -288,13 +288,13 @@ class Workspace:
         if step == DATA and self.private is not None:
             made = "generated " if self.generated else ""
             word = str(self.choices.get("record_word") or self.private.kind)
-            outside = 0 if self.found is None else self.found.project.private.placed.outside
+            outside = 0 if self.outcome is None else self.outcome.project.private.placed.outside
             said = f"{self.private.size:,} {made}{words.plural(2, word)[2:]}"
             return f"{said}, {outside:,} of which lie outside the area" if outside else said
         if step == HEXAGONS and self.domain is not None:
             return f"{words.plural(self.domain.size, 'hexagon')} of resolution {self.domain.resolution}"
-        if step == PRIVACY and self.found is not None and (self.fits() or self.release_id is not None):
-            project = self.found.project
+        if step == PRIVACY and self.outcome is not None and (self.fits() or self.release_id is not None):
+            project = self.outcome.project
             slack = words.one_in(project.delta)
             owner = project.settings.owner_block
             one = project.settings.unit_word if owner is None else owner["word"]
@@ -325,19 +325,19 @@ class Workspace:
 
     def say_looked(self, looked: bool) -> None:
         """Note whether the design was chosen by looking; the result stays, the words about it change."""
-        if self.found is not None and looked != self.found.project.settings.looked:
+        if self.outcome is not None and looked != self.outcome.project.settings.looked:
             self.restate(looked=looked)
 
     def show_layers(self, layers: tuple[OwnLayer, ...], changes: dict[str, tuple[Any, ...]]) -> None:
         """Draw public layers over the map and publish them with it; the design stays."""
         self.layers = layers
         self.choose(**changes)
-        if self.found is not None and self.found.atlas is not None:
-            self.found = None  # every column holds them: it is planned anew
-        elif self.found is not None:
-            settings = self.found.project.settings.with_changes(**changes)
-            project = replace(self.found.project, settings=settings, layers=layers)
-            self.found = replace(self.found, project=project)
+        if self.outcome is not None and self.outcome.atlas is not None:
+            self.outcome = None  # every column holds them: it is planned anew
+        elif self.outcome is not None:
+            settings = self.outcome.project.settings.with_changes(**changes)
+            project = replace(self.outcome.project, settings=settings, layers=layers)
+            self.outcome = replace(self.outcome, project=project)
 
     def show_basemap(self, path: str | None) -> None:
         """Draw a public map beneath the hexagons, or none; the design stays."""
@@ -346,8 +346,8 @@ class Workspace:
 
     def restate(self, **changes: Any) -> None:
         """Change the words for the design, such as its title; the design stays."""
-        if self.found is not None:
-            self.found = self.found.restated(**changes)
+        if self.outcome is not None:
+            self.outcome = self.outcome.restated(**changes)
             self.choose(**changes)
 
     def ends_with(self, job: Job[Any]) -> None:

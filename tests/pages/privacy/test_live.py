@@ -17,7 +17,7 @@ from pages.privacy import designs, frontier, search_panel
 from pages.privacy.designs import search_job
 from pages.privacy.numbers import slack_of
 from pages.shared.session import workspace
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.subprocess_job import Job
 from tests.pages.conftest import finished, press, texts
 from tests.pages.data_steps import work_of
@@ -39,8 +39,8 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[ReleaseSettings]:
     return asked
 
 
-def found_of(app: AppTest) -> Found:
-    found = work_of(app).found
+def found_of(app: AppTest) -> SearchOutcome:
+    found = work_of(app).outcome
     assert found is not None
     return found
 
@@ -208,7 +208,7 @@ def test_change_is_not_offered_where_the_reference_is_not_published(open_app: Op
 def test_the_usual_slack_is_that_of_the_searched_records() -> None:
     work = workspace.Workspace()
     assert slack_of(work) == 1e-5
-    work.found = SimpleNamespace(project=SimpleNamespace(delta=1e-6))  # type: ignore[assignment]
+    work.outcome = SimpleNamespace(project=SimpleNamespace(delta=1e-6))  # type: ignore[assignment]
     assert slack_of(work) == 1e-6
     work.choices["delta"] = 1e-8
     assert slack_of(work) == 1e-8

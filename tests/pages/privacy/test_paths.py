@@ -35,7 +35,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def chosen_of(app: AppTest) -> PosteriorSamplingDesign:
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     design = found.choice.design
     assert isinstance(design, PosteriorSamplingDesign)
@@ -114,7 +114,7 @@ def test_a_stopped_map_is_told_the_least_budget_that_would_do(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = searched(open_app)
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     assert path_panels.needed(found) == "", "nothing stops it"
     (first, *_) = found.tuned.result.frontier

@@ -32,7 +32,7 @@ def want(app: AppTest, agreement: float) -> AppTest:
 
 
 def reachable(app: AppTest) -> float:
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     return round(found.tuned.result.chosen.utility.agreement - 0.02, 2)
 
@@ -52,7 +52,7 @@ def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_cl
     assert solved.scored.utility.agreement >= goal
     assert f"ε {solved.epsilon:g}" in texts(app)
     press(app, f"Use ε {solved.epsilon:g}")
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     assert found.choice.design == solved.scored.design
     assert found.project.settings.epsilon == solved.epsilon
@@ -110,12 +110,12 @@ def typed(app: AppTest, **values: Any) -> AppTest:
 @pytest.mark.slow
 def test_a_typed_design_within_the_budget_is_released_as_typed(open_app: OpenApp) -> None:
     app = searched(open_app, epsilon=10.0)
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     ridge = float(f"{2 * found.choice.design.ridge:.3g}")
     typed(app, ridge=ridge, paths=2)
     press(app, "Use this design")
-    found = work_of(app).found
+    found = work_of(app).outcome
     assert found is not None
     assert found.choice.design.ridge == ridge
     assert found.choice.design.paths == found.project.settings.paths == 2

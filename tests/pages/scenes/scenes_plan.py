@@ -208,8 +208,8 @@ def _dropped(name: str) -> Workspace:
 @scene("privacy: a dot is clicked, jobs are done")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     work = put(screen, searched())
-    assert work.found is not None
-    tuned = work.found.tuned
+    assert work.outcome is not None
+    tuned = work.outcome.tuned
     number, point = next((k, one) for k, one in enumerate(tuned.result.frontier) if one.epsilon == 2.0)
     screen.clicks["frontier_0_1"] = number
     design = point.scored.design
@@ -239,8 +239,8 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 @scene("privacy: the smallest budget is found")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     work = put(screen, searched())
-    assert work.found is not None
-    tuned = work.found.tuned
+    assert work.outcome is not None
+    tuned = work.outcome.tuned
     point = next(one for one in tuned.result.frontier if one.epsilon == 2.0)
     done(work, screen, "solve", (0.75, tuned), point)
     screen.session_state[side_jobs.KEY].wanted = 0.75
@@ -251,8 +251,8 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 @scene("privacy: no budget is large enough")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     work = put(screen, searched())
-    assert work.found is not None
-    done(work, screen, "solve", (0.95, work.found.tuned), None)
+    assert work.outcome is not None
+    done(work, screen, "solve", (0.95, work.outcome.tuned), None)
     screen.session_state[side_jobs.KEY].wanted = 0.95
     screen.session_state["goal_0"] = "agreement"
     screen.answers["Agreement needed (IoU)"] = 0.95

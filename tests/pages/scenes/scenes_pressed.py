@@ -176,7 +176,7 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 
 @scene("privacy: a search is done, an agreement was asked for")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    known = searched().found
+    known = searched().outcome
     assert known is not None
     put(screen, filled()).job = Following("done", (known.project, known.tuned))  # type: ignore[assignment]
     screen.session_state[side_jobs.KEY] = side_jobs.Planning(0, wanted=0.75)
@@ -215,13 +215,13 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 @scene("privacy: jobs are begun and others followed")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     work = put(screen, searched())
-    assert work.found is not None
-    design = work.found.tuned.result.chosen.design
+    assert work.outcome is not None
+    design = work.outcome.tuned.result.chosen.design
     plan = screen.session_state[side_jobs.KEY] = side_jobs.Planning(0)
-    plan.jobs["coverage"] = side_jobs.SideJob((design, work.found.tuned), Following())  # type: ignore[arg-type]
+    plan.jobs["coverage"] = side_jobs.SideJob((design, work.outcome.tuned), Following())  # type: ignore[arg-type]
     plan.jobs["limit"] = side_jobs.SideJob(("other",), None, done=True)
     plan.jobs["typed"] = side_jobs.SideJob(
-        (design, work.found.tuned.result.chosen.response, work.found.tuned), None, note="It failed."
+        (design, work.outcome.tuned.result.chosen.response, work.outcome.tuned), None, note="It failed."
     )
     begun(screen, patch, trials, "sweep_job")
     screen.presses = "Show what each"
@@ -230,7 +230,7 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 def _asked(screen: Screen, patch: pytest.MonkeyPatch, outcome: Any) -> None:
     """The second question was answered with yes."""
     work = put(screen, searched())
-    screen.session_state[release_panel.ASKED] = (work.session, work.found, 2.0)
+    screen.session_state[release_panel.ASKED] = (work.session, work.outcome, 2.0)
     screen.answers["Release now"] = True
 
     def draw(project: Any, choice: Any, total: Any, session: str) -> Any:

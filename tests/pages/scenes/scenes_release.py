@@ -45,11 +45,11 @@ plain_scene("release: stopped", lambda: _expecting(0.31, 0.2, 0.4))
 def _expecting(agreement: float, low: float, high: float) -> Workspace:
     """The example as if its map were expected to be of this agreement."""
     work = searched()
-    assert work.found is not None
-    known = work.found.choice.expected
+    assert work.outcome is not None
+    known = work.outcome.choice.expected
     assert known is not None
     expected = replace(known, agreement=agreement, low=low, high=high)
-    work.found = replace(work.found, choice=replace(work.found.choice, expected=expected))
+    work.outcome = replace(work.outcome, choice=replace(work.outcome.choice, expected=expected))
     return work
 
 

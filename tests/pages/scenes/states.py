@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pages.shared.session import side_jobs, workspace
-from pages.shared.session.found import Explored, Found
+from pages.shared.session.outcome import Explored, SearchOutcome
 from pages.shared.session.workspace import Workspace
 from pages.shared.shipped import shelved
 from pages.start.finished import finished_example
@@ -58,7 +58,7 @@ def searched(**choices: Any) -> Workspace:
     work.domain, work.layers = known.project.domain, known.project.layers
     work.choose(**choices)
     settings = work.settings()
-    work.found = Found(replace(known.project, settings=settings), known.tuned, known.tuned.choice)
+    work.outcome = SearchOutcome(replace(known.project, settings=settings), known.tuned, known.tuned.choice)
     return work
 
 
@@ -72,7 +72,7 @@ def released() -> Workspace:
 def filled(**choices: Any) -> Workspace:
     """The example's data and area, nothing searched."""
     work = searched(**choices)
-    work.found = None
+    work.outcome = None
     return work
 
 

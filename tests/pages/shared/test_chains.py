@@ -169,6 +169,6 @@ def test_a_subject_that_is_replaced_keeps_what_was_computed_about_it(screen: Rec
     plan = side_jobs.planning(work)
     plan.jobs["limit"] = side_jobs.SideJob((old, 2.0), None, "kept", True)
     side_jobs.renew(work, old, new)
-    kept = side_jobs.found(work, "limit", (new, 2.0))
+    kept = side_jobs.finished(work, "limit", (new, 2.0))
     assert kept is not None
     assert kept.result == "kept"

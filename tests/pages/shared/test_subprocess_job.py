@@ -214,7 +214,7 @@ def test_a_finished_computation_is_let_go_of_while_its_session_lives() -> None:
     gone = weakref.ref(job)
     del job
     assert gone() is None
-    assert work.found is None  # the session is still there
+    assert work.outcome is None  # the session is still there
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from hexcursion.search.choice import Choice
 from hexcursion.settings.names import ReferenceKind
 from pages.privacy.question_view import bars, published_answers, reference_sentences, share_above
 from pages.privacy.search_panel import verdict
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.previews import QUANTILES, Preview
 
 DESIGN = PosteriorSamplingDesign("car", 2000.0, 1.5, 0.4)
@@ -64,7 +64,9 @@ def test_the_share_of_yes_is_said_of_published_values_alone(choices: dict[str, o
     assert bool(told) is bool(said)
 
 
-def found(records: float | None, gain: float = 0.1, threshold: float = 22.0, few: int | None = None) -> Found:
+def found(
+    records: float | None, gain: float = 0.1, threshold: float = 22.0, few: int | None = None
+) -> SearchOutcome:
     expected = None
     if records is not None:
         basis: ReferenceKind = "simulated" if few else "reference data"
@@ -74,7 +76,7 @@ def found(records: float | None, gain: float = 0.1, threshold: float = 22.0, few
     yardsticks = Yardsticks(0.2, colour_records=0.59, public_records=0.78, few=few)
     choice = Choice(DESIGN, response, tuning, expected=expected, yardsticks=yardsticks)
     settings = SimpleNamespace(epsilon=1.0, threshold=threshold)
-    return Found(SimpleNamespace(settings=settings), SimpleNamespace(), choice)  # type: ignore[arg-type]
+    return SearchOutcome(SimpleNamespace(settings=settings), SimpleNamespace(), choice)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

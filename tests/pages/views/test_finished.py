@@ -33,7 +33,7 @@ from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import tune
 from pages.privacy.frontier import promise_of
 from pages.release.releasing import plan
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.shipped import BUNDLE, FILES, SEARCH, is_shipped, shelved, viewer_of
 from pages.start.finished import Finished, finished_example
 from studies.agreement.panel import simulated
@@ -119,7 +119,7 @@ def test_what_is_written_is_read_back_to_the_last_digit(opened: Finished) -> Non
 
 def test_another_release_of_it_can_be_planned(opened: Finished) -> None:
     """The search tried both starts, and the design that it kept reads the public map."""
-    planned = plan(Found(opened.project, opened.tuned, opened.tuned.choice))
+    planned = plan(SearchOutcome(opened.project, opened.tuned, opened.tuned.choice))
     assert opened.tuned.result.public_mean is True
     assert opened.tuned.choice.public_map is not None
     assert planned.preview.asked == pytest.approx(1.0, abs=1e-6)

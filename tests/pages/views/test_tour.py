@@ -14,7 +14,7 @@ from dpgp_core.excursion import iou
 from hexcursion.comparing.attacks import changes, two_editions
 from hexcursion.comparing.practice import Records, Rule, minimum
 from pages.compare.view import lines_of, release_sentence, rules_of
-from pages.shared.session.found import Found
+from pages.shared.session.outcome import SearchOutcome
 from pages.shared.shipped import BUNDLE
 from pages.start.finished import finished_example
 from pages.tour import view
@@ -51,7 +51,7 @@ def test_the_table_and_its_figures_are_those_of_the_sales(told: Tour, records: R
 
 def test_the_screen_compare_says_the_same_of_the_finished_example(told: Tour, records: Records) -> None:
     opened = finished_example()
-    found = Found(opened.project, opened.tuned, opened.tuned.choice)
+    found = SearchOutcome(opened.project, opened.tuned, opened.tuned.choice)
     applied = {name: (rule, rule.apply(records)) for name, rule in rules_of(5, records.size).items()}
     lines = lines_of(found, opened.viewer, applied, records, opened.baseline.inside)
     table, classes, smooth, _, ours = lines

@@ -19,7 +19,7 @@ from hexcursion.settings.atlas import Settings
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchOutcome:
     """A finished search: the loaded project, the tuned designs, and the design to release; `scored`
     says what that costs and achieves, None for the search's own. Of an atlas all but `atlas` is of its first
     column."""
@@ -52,7 +52,7 @@ class Found:
         """Of an atlas why maps are not expected to be worth releasing, by their columns."""
         return {} if self.atlas is None else poor_layers(self.atlas[0], self.atlas[1].layers)
 
-    def restated(self, **changes: Any) -> Found:
+    def restated(self, **changes: Any) -> SearchOutcome:
         """The same with other words or answers in its settings; the design stays."""
         project = replace(self.project, settings=self.project.settings.with_changes(**changes))
         if self.atlas is None:
