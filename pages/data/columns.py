@@ -27,47 +27,47 @@ def ask(work: Workspace) -> None:
     st.caption("All of this is printed on the release: say what anybody knows, not what these data show.")
     names = list(work.columns)
     name = panels.ask_column("Value", names, work.called, **work.keyed("column"))
-    own = work.columns[name]
-    called, unit, kind = _meaning(work, name, own)
-    said = f" ({plain(unit.strip())})" if unit.strip() else ""
+    column = work.columns[name]
+    called, unit, kind = _meaning(work, name, column)
+    unit_words = f" ({plain(unit.strip())})" if unit.strip() else ""
     side, limit, middle, far = st.columns(4, vertical_alignment="bottom")
     sides = list(get_args(Direction))
     direction = side.selectbox(
         "Where is it …",
         sides,
-        index=sides.index(own.get("direction", "above")),
+        index=sides.index(column.get("direction", "above")),
         format_func=side_words,
         **_kept(work, "direction", name),
     )
     threshold = limit.number_input(
-        "so many of 100 that say yes" if kind == ANSWERS else f"the threshold{said}",
-        value=own.get("threshold"),
+        "so many of 100 that say yes" if kind == ANSWERS else f"the threshold{unit_words}",
+        value=column.get("threshold"),
         format="%g",
         help=tip("threshold"),
         **_kept(work, "threshold", name),
     )
-    scale = _scale(work, name, own, kind, said, (middle, far))
+    scale = _scale(work, name, column, kind, unit_words, (middle, far))
     work.choose_column(
         name,
         value_name=called.strip(),
         value_unit=unit.strip(),
         direction=direction,
         threshold=threshold,
-        weight=_weight(work, name, own),
+        weight=_weight(work, name, column),
         **scale,
     )
     _gaps(work)
     _say_what_is_missing(work)
 
 
-def _meaning(work: Workspace, name: str, own: dict[str, Any]) -> tuple[str, str, Differ]:
+def _meaning(work: Workspace, name: str, column: dict[str, Any]) -> tuple[str, str, Differ]:
     """Ask what a column is called, its unit, and whether its values differ by factors or are answers."""
     first, second, third = st.columns(3, vertical_alignment="bottom")
     called = first.text_input(
-        "What it is, in words", value=own.get("value_name", ""), **_kept(work, "name", name)
+        "What it is, in words", value=column.get("value_name", ""), **_kept(work, "name", name)
     )
-    unit = second.text_input("Its unit", value=own.get("value_unit", ""), **_kept(work, "unit", name))
-    standing: Differ = ANSWERS if own.get("values") == ANSWERS else own.get("transform") == "log"
+    unit = second.text_input("Its unit", value=column.get("value_unit", ""), **_kept(work, "unit", name))
+    standing: Differ = ANSWERS if column.get("values") == ANSWERS else column.get("transform") == "log"
     kind = third.selectbox(
         "Values differ by",
         list(KINDS),
@@ -81,13 +81,18 @@ def _meaning(work: Workspace, name: str, own: dict[str, Any]) -> tuple[str, str,
 
 
 def _scale(
-    work: Workspace, name: str, own: dict[str, Any], kind: Differ, said: Markdown, places: tuple[Any, Any]
+    work: Workspace,
+    name: str,
+    column: dict[str, Any],
+    kind: Differ,
+    unit_words: Markdown,
+    places: tuple[Any, Any],
 ) -> dict[str, Any]:
     """Ask in two places for the usual values of amounts, or above what a value is a yes."""
     if kind == ANSWERS:
         limit = places[0].number_input(
-            f"A value above this is a yes{said}",
-            value=own.get("yes_above"),
+            f"A value above this is a yes{unit_words}",
+            value=column.get("yes_above"),
             format="%g",
             placeholder="empty: 1 and 0",
             help="A public limit, such as that of a law; empty where values are 1 and 0.",
@@ -97,19 +102,19 @@ def _scale(
     centre = clip = None
     if not work.told_usual:
         keys = _kept(work, f"usual_{kind}", name), _kept(work, f"spread_{kind}", name)
-        centre, clip = scale_fields(places, own, bool(kind), said, keys)
-    transform = "log" if kind else own.get("transform") and "identity"
+        centre, clip = scale_fields(places, column, bool(kind), unit_words, keys)
+    transform = "log" if kind else column.get("transform") and "identity"
     return {"transform": transform, "centre": centre, "clip": clip}
 
 
-def _weight(work: Workspace, name: str, own: dict[str, Any]) -> float | None:
+def _weight(work: Workspace, name: str, column: dict[str, Any]) -> float | None:
     """The priority of a column; None for that of all."""
     with st.expander("Does it matter more than the others?", icon=":material/balance:"):
         weight = st.number_input(
             "Weight",
             min_value=1.0,
             max_value=10.0,
-            value=float(own.get("weight", 1.0)),
+            value=float(column.get("weight", 1.0)),
             format="%g",
             help="Twice the weight is half the noise, and more for the others. It is public.",
             **_kept(work, "weight", name),

@@ -22,80 +22,84 @@ _CLICKS = {
 
 def offer_agency(guess: ColumnGuess, path: str) -> None:
     """Say whose table it seems to be; its columns fill the fields below when a person says so."""
-    known = guess.known
-    if known is None or known.profile.rows != "readings":
+    agency = guess.known
+    if agency is None or agency.profile.rows != "readings":
         return
     with st.container(border=True):
-        st.markdown(f":material/badge: These look like the columns of **{plain(known.profile.title)}**.")
-        st.caption(" ".join(plain(line) for line in agency_sentences(known)))
-        st.button("Use its columns", key=f"sensors_profile_{path}", on_click=_take_agency, args=(known, path))
+        st.markdown(f":material/badge: These look like the columns of **{plain(agency.profile.title)}**.")
+        st.caption(" ".join(plain(line) for line in agency_sentences(agency)))
+        st.button(
+            "Use its columns", key=f"sensors_profile_{path}", on_click=_take_agency, args=(agency, path)
+        )
 
 
-def agency_sentences(known: Recognised) -> list[str]:
+def agency_sentences(agency: Recognised) -> list[str]:
     """What the agency's columns are, and what a person still has to choose."""
-    said = []
-    if known.place is not None:
-        zone = known.place.zone and f"the zones of {known.place.zone}"
-        system = known.place.crs or zone or "a coordinate system to state"
-        said.append(f"Places: {known.place.x}, {known.place.y} in {system}.")
-    if known.profile.count:
-        said.append(f"Each row is a {known.profile.count}, and counted.")
-    elif len(known.values) == 1:
-        said.append(f"Value: {known.values[0].column}.")
-    elif known.values:
-        said.append(f"Values, of which you choose one: {', '.join(one.column for one in known.values)}.")
-    if known.quantity is not None:
-        said.append(f"What a row measures: {known.quantity}, of which you choose one entry.")
-    if known.kind is not None:
-        kind, entry = known.kind
-        said.append(f"Kind of a row: {kind}, of which you may keep one entry, such as {entry}.")
+    sentences = []
+    if agency.place is not None:
+        zone = agency.place.zone and f"the zones of {agency.place.zone}"
+        system = agency.place.crs or zone or "a coordinate system to state"
+        sentences.append(f"Places: {agency.place.x}, {agency.place.y} in {system}.")
+    if agency.profile.count:
+        sentences.append(f"Each row is a {agency.profile.count}, and counted.")
+    elif len(agency.values) == 1:
+        sentences.append(f"Value: {agency.values[0].column}.")
+    elif agency.values:
+        sentences.append(
+            f"Values, of which you choose one: {', '.join(value.column for value in agency.values)}."
+        )
+    if agency.quantity is not None:
+        sentences.append(f"What a row measures: {agency.quantity}, of which you choose one entry.")
+    if agency.kind is not None:
+        kind, entry = agency.kind
+        sentences.append(f"Kind of a row: {kind}, of which you may keep one entry, such as {entry}.")
     for what, column in (
-        ("Owner", known.owner),
-        ("Time", known.time),
-        ("Limits", known.condition),
-        ("Units", known.unit),
-        ("Name of a row", known.identifier),
-        ("How sure a place is, if in metres", known.place_sd),
-        ("Metres to which every place is known", known.metres),
+        ("Owner", agency.owner),
+        ("Time", agency.time),
+        ("Limits", agency.condition),
+        ("Units", agency.unit),
+        ("Name of a row", agency.identifier),
+        ("How sure a place is, if in metres", agency.place_sd),
+        ("Metres to which every place is known", agency.metres),
     ):
         if column is not None:
-            said.append(f"{what}: {column}.")
-    if known.limit is not None:
-        said.append(f"Limits of detection, if they have the values' unit: {known.limit}.")
-    return [*said, known.profile.note] if known.profile.note else said
+            sentences.append(f"{what}: {column}.")
+    if agency.limit is not None:
+        sentences.append(f"Limits of detection, if they have the values' unit: {agency.limit}.")
+    return [*sentences, agency.profile.note] if agency.profile.note else sentences
 
 
-def widget_state(known: Recognised, path: str) -> dict[str, Any]:
+def widget_state(agency: Recognised, path: str) -> dict[str, Any]:
     """Return what the fields hold when the agency's columns are taken over, by key; a field that a person
     must fill is emptied: a value among several, the quantity, a system that varies."""
-    only, counted = known.measured(None), known.profile.count
+    only, record_kind = agency.measured(None), agency.profile.count
     state: dict[str, Any] = {
-        "value": NO_VALUE if counted else None if only is None else only.column,
-        "owner": known.owner,
-        "time": known.time,
-        "condition": known.condition,
+        "value": NO_VALUE if record_kind else None if only is None else only.column,
+        "owner": agency.owner,
+        "time": agency.time,
+        "condition": agency.condition,
     }
     also = {
-        "identifier": known.identifier,
-        "unit_column": None if counted else known.unit,
-        "equal_rows": known.profile.equal_rows,
-        "place_sd": known.metres,
-        "word": counted,
+        "identifier": agency.identifier,
+        "unit_column": None if record_kind else agency.unit,
+        "equal_rows": agency.profile.equal_rows,
+        "place_sd": agency.metres,
+        "word": record_kind,
     }
-    state |= {name: held for name, held in also.items() if held}
-    if known.place is not None:
-        state |= {"x": known.place.x, "y": known.place.y, "crs": known.place.crs or ""}
-        if known.place.zone is not None:
-            state |= {"zone_column": known.place.zone, "crs": "EPSG:4326"}
-    if known.profile.missing:
-        state["missing"] = " ".join(known.profile.missing)
-    if known.quantity is not None:
-        state |= {"where": [known.quantity], "reference_where": []}
-    named = {f"sensors_{name}_{path}": held for name, held in state.items()}
+    state |= {name: value for name, value in also.items() if value}
+    if agency.place is not None:
+        state |= {"x": agency.place.x, "y": agency.place.y, "crs": agency.place.crs or ""}
+        if agency.place.zone is not None:
+            state |= {"zone_column": agency.place.zone, "crs": "EPSG:4326"}
+    if agency.profile.missing:
+        state["missing"] = " ".join(agency.profile.missing)
+    if agency.quantity is not None:
+        state |= {"where": [agency.quantity], "reference_where": []}
+    widgets = {f"sensors_{name}_{path}": value for name, value in state.items()}
     if only is not None:
         of_it = {"name": only.name, "unit": only.unit}
-        named |= {f"sensors_{what}_{path}_{only.column}": said for what, said in of_it.items() if said}
-    return named
+        widgets |= {f"sensors_{what}_{path}_{only.column}": text for what, text in of_it.items() if text}
+    return widgets
 
 
 def ask_place(guess: ColumnGuess, path: str) -> dict[str, Any]:
@@ -117,9 +121,9 @@ def ask_place(guess: ColumnGuess, path: str) -> dict[str, Any]:
 
 def offer_findings(guess: ColumnGuess, path: str) -> None:
     """Ask what the first rows leave open; a click fills the field that answers a question."""
-    stated = _stated(path)
-    codes = [code for number in guess.suspects if (code := f"{number:g}") not in stated]
-    codes = [] if "none" in stated else codes
+    answers = _stated(path)
+    codes = [code for number in guess.suspects if (code := f"{number:g}") not in answers]
+    codes = [] if "none" in answers else codes
     findings = [finding for finding in guess.findings if not _answered(finding, path)]
     if not findings and not codes:
         return
@@ -127,7 +131,7 @@ def offer_findings(guess: ColumnGuess, path: str) -> None:
         for code in codes:
             st.markdown(plain(f"In {guess.value!r} {_odd(code)}."))
             _button(f"{code} stands for a missing value", f"code_{code}", path, _take_code, code, path)
-        if codes and not stated:
+        if codes and not answers:
             _button("Every number is a measurement", "no_code", path, _take_code, "none", path)
         for finding in findings:
             st.markdown(plain(on_screen(finding.sentence)))
@@ -150,8 +154,8 @@ def _stated(path: str) -> list[str]:
 
 def _answered(finding: Finding, path: str) -> bool:
     """Whether the field that a finding fills holds its column already."""
-    held = st.session_state.get(f"sensors_{finding.setting}_{path}")
-    return finding.column in held if isinstance(held, list) else finding.column == held
+    content = st.session_state.get(f"sensors_{finding.setting}_{path}")
+    return finding.column in content if isinstance(content, list) else finding.column == content
 
 
 def _button(label: str, key: str, path: str, act: Callable[..., None], *args: Any) -> None:
@@ -173,5 +177,5 @@ def _take(finding: Finding, path: str) -> None:
         state[f"sensors_place_sd_{path}"] = finding.column
 
 
-def _take_agency(known: Recognised, path: str) -> None:
-    st.session_state.update(widget_state(known, path))
+def _take_agency(agency: Recognised, path: str) -> None:
+    st.session_state.update(widget_state(agency, path))

@@ -42,26 +42,26 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if path is None:
             st.caption(":material/info: Name a table with a column each for place and value to go on.")
             return None
-        guess, told = table_columns.first_look(path)
+        guess, reading = table_columns.first_look(path)
         if guess is None:
             return None
-        table = _ask_table(guess, told, path, where, work)
+        table = _ask_table(guess, reading, path, where, work)
     with right, st.container(border=True):
         st.markdown("**Reference data** (optional)", help=tip("reference"))
-        reference = _ask_reference(guess, told, table, path, where, work)
-    missing = [word for word, there in _needed(table, reference) if not there]
+        reference = _ask_reference(guess, reading, table, path, where, work)
+    missing = [word for word, answer in _needed(table, reference) if not answer]
     if missing:
         st.caption(f":material/info: Name {plain(' and '.join(missing))} to go on.")
         return None
-    return _sources(guess, told, table, reference, path)
+    return _sources(guess, reading, table, reference, path)
 
 
 def _needed(table: Answers, reference: Answers) -> tuple[tuple[str, Any], ...]:
     """What must be named, in words, and whether it is."""
-    whole = table["places"]["place_column"]
+    place_column = table["places"]["place_column"]
     return (
-        ("the column of longitude or easting", table["x"] or whole),
-        ("the column of latitude or northing", table["y"] or whole),
+        ("the column of longitude or easting", table["x"] or place_column),
+        ("the column of latitude or northing", table["y"] or place_column),
         ("the measured value", table["value"] or table["counted"]),
         ("what one row is", not table["counted"] or table["word"]),
         ("the unit of the values", table["unit"].strip()),
@@ -70,7 +70,7 @@ def _needed(table: Answers, reference: Answers) -> tuple[tuple[str, Any], ...]:
     )
 
 
-def _ask_table(guess: ColumnGuess, told: Answers, path: str, where: Where, work: Workspace) -> Answers:
+def _ask_table(guess: ColumnGuess, reading: Answers, path: str, where: Where, work: Workspace) -> Answers:
     """Ask what the columns say: value and unit in sight, the rest in two folds."""
     columns = list(guess.columns)
     st.caption("Guessed from the first rows; please confirm.")
@@ -78,7 +78,7 @@ def _ask_table(guess: ColumnGuess, told: Answers, path: str, where: Where, work:
     offer_findings(guess, path)
     answers = {"word": "", **_ask_value(guess, path, list(work.kept.get("columns", ())))}
     # what a finding above says already is not asked a second time
-    question = "" if any(one.setting == "owner" for one in guess.findings) else guess.question
+    question = "" if any(finding.setting == "owner" for finding in guess.findings) else guess.question
     answers["owner"], answers["most"] = table_columns.owner(table_columns.owners(guess, path), question, path)
     filters = st.container()
     answers |= _ask_places(guess, path)
@@ -104,7 +104,7 @@ def _ask_table(guess: ColumnGuess, told: Answers, path: str, where: Where, work:
             st.caption("Does the table mix several quantities or years? Then keep the rows of one.")
         key = f"sensors_where_{path}"
         answers["where"] = row_filters.ask_rows(
-            "Keep only rows where", answers["choosable"], key, path, told, _quantity(guess)
+            "Keep only rows where", answers["choosable"], key, path, reading, _quantity(guess)
         )
     return answers
 
@@ -116,13 +116,16 @@ def _quantity(guess: ColumnGuess) -> str:
 
 def _choosable(guess: ColumnGuess, answers: Answers) -> list[str]:
     """The columns to filter by, the likeliest first."""
-    named = [name for name, _ in guess.choices]
-    return [*named, *(name for name in guess.columns if name not in (*named, answers["x"], answers["y"]))]
+    likeliest = [name for name, _ in guess.choices]
+    return [
+        *likeliest,
+        *(name for name in guess.columns if name not in (*likeliest, answers["x"], answers["y"])),
+    ]
 
 
-def _ask_value(guess: ColumnGuess, path: str, before: list[str]) -> Answers:
+def _ask_value(guess: ColumnGuess, path: str, values_before: list[str]) -> Answers:
     """Ask for the measured value, its name and its unit, and for further values of the same rows, at first
-    those of `before` a reload; or what one row is, where rows are counted."""
+    those of before a reload (`values_before`); or what one row is, where rows are counted."""
     first, second = st.columns(2)
     with first:
         value = table_columns.measured(list(guess.columns), guess.value, path)
@@ -140,30 +143,30 @@ def _ask_value(guess: ColumnGuess, path: str, before: list[str]) -> Answers:
         key=f"sensors_name_{path}_{value}",
         **KEEP,
     )
-    stated = guess.unit if value == guess.value else split_unit(value)[1]
+    unit_guess = guess.unit if value == guess.value else split_unit(value)[1]
     unit = st.text_input(
         "Its unit",
-        value=stated or "",
+        value=unit_guess or "",
         placeholder="for example ug/m3",
         key=f"sensors_unit_{path}_{value}",
         **KEEP,
     )
-    offered = [name for name in guess.columns if name not in (value, guess.x, guess.y)]
+    options = [name for name in guess.columns if name not in (value, guess.x, guess.y)]
     ticked = kept("further", path)
-    st.session_state.setdefault(ticked["key"], [name for name in before if name in offered])
+    st.session_state.setdefault(ticked["key"], [name for name in values_before if name in options])
     with st.expander("Further values of the same rows", icon=":material/stacks:"):
-        others = st.multiselect(
+        further = st.multiselect(
             "Values that are released together with it",
-            offered,
+            options,
             placeholder="none: one map",
             max_selections=MOST_COLUMNS - 1,
             help="One charge and a map of each: an atlas. Unit, threshold and what is usual are asked for "
             "each once the data are read.",
             **ticked,
         )
-    if others:
-        st.caption(f":material/stacks: Together with {plain(listed(others))}.")
-    return {"value": value, "counted": False, "name": name, "unit": unit, "others": tuple(others or ())}
+    if further:
+        st.caption(f":material/stacks: Together with {plain(listed(further))}.")
+    return {"value": value, "counted": False, "name": name, "unit": unit, "others": tuple(further or ())}
 
 
 def _ask_places(guess: ColumnGuess, path: str) -> Answers:
@@ -191,7 +194,7 @@ def _ask_places(guess: ColumnGuess, path: str) -> Answers:
 
 
 def _ask_reference(
-    guess: ColumnGuess, told: Answers, table: Answers, path: str, where: Where, work: Workspace
+    guess: ColumnGuess, reading: Answers, table: Answers, path: str, where: Where, work: Workspace
 ) -> Answers:
     """Ask for reference data: another file, other rows of the same, or an earlier release."""
     file = ask_file("Table of an earlier time (same columns)", where, "sensors_reference", work)
@@ -202,29 +205,29 @@ def _ask_reference(
     elif is_bundle(file):
         st.caption(EARLIER)
         return {"file": file, "own": True, "layer": None, "where": (), "public": True}
-    layer = _reference_sheet(path, told["layer"], file)
-    own = file is not None or layer != told["layer"]
+    layer = _reference_sheet(path, reading["layer"], file)
+    separate = file is not None or layer != reading["layer"]
     key = f"sensors_reference_where_{path}"
     rows = row_filters.ask_rows(
         "Keep only rows where",
         table["choosable"],
         key,
         file or path,
-        {**told, "layer": layer},
+        {**reading, "layer": layer},
         _quantity(guess),
     )
-    rows = row_filters.with_shared(table["where"], rows, _quantity(guess) if own else None)
-    public = ask_public("sensors") if own or rows else False
-    return {"file": file, "own": own, "layer": layer, "where": rows, "public": public}
+    rows = row_filters.with_shared(table["where"], rows, _quantity(guess) if separate else None)
+    public = ask_public("sensors") if separate or rows else False
+    return {"file": file, "own": separate, "layer": layer, "where": rows, "public": public}
 
 
 def _sources(
-    guess: ColumnGuess, told: Answers, table: Answers, reference: Answers, path: str
+    guess: ColumnGuess, reading: Answers, table: Answers, reference: Answers, path: str
 ) -> Sources | None:
     """Return the settings of the named files; None, with the reason said, where one of them is refused."""
 
     def source(file: str, rows: Rows | None, layer: str | None) -> SourceSettings:
-        own = file == path
+        same_file = file == path
         return SourceSettings(
             file,
             value=table["value"],
@@ -233,20 +236,20 @@ def _sources(
             crs=table["crs"].strip(),
             where=rows or (),
             layer=layer,
-            place_sd=table["place_sd"] if own else None,
-            trip=table["trip"] if own else None,
-            **vars(told["said"]),
+            place_sd=table["place_sd"] if same_file else None,
+            trip=table["trip"] if same_file else None,
+            **vars(reading["said"]),
             **table["numbers"],
             **table["known_by"],
             **table["places"],
         )
 
-    value, counted = table["value"], table["counted"]
+    value, is_count = table["value"], table["counted"]
     choices: Answers = {"value_name": table["name"].strip() or value or ""}
-    choices["value_unit"] = "" if counted else table["unit"].strip()
+    choices["value_unit"] = "" if is_count else table["unit"].strip()
     referred = reference["own"] or bool(reference["where"])
     try:
-        choices["data"] = source(path, table["where"], told["layer"])
+        choices["data"] = source(path, table["where"], reading["layer"])
         if referred:
             file = reference["file"] or path
             choices["reference"] = source(file, reference["where"], reference["layer"])
@@ -254,16 +257,16 @@ def _sources(
     except WorkflowError as error:  # of typed text, such as a missing value that is no number
         st.error(plain(on_screen(str(error))), icon=":material/error:")
         return None
-    if counted:
+    if is_count:
         choices |= {"values": "count", "record_word": table["word"]}
     elif guess.answers and value == guess.value and (reference["public"] or not referred):
         choices["values"] = "yes-no"
     if table["owner"] is not None:
         choices |= {"owner": table["owner"], "records_per_owner": table["most"]}
-    named = ("value_name", "value_unit", "values")
-    first = {name: choices[name] for name in named if name in choices}
-    others = {name: _named_by(name, choices["value_unit"]) for name in table.get("others", ())}
-    columns = {str(value): first, **others}
+    keys = ("value_name", "value_unit", "values")
+    first = {name: choices[name] for name in keys if name in choices}
+    further = {name: _named_by(name, choices["value_unit"]) for name in table.get("others", ())}
+    columns = {str(value): first, **further}
     return Sources(choices, columns if len(columns) > 1 else {})
 
 
@@ -275,19 +278,21 @@ def _named_by(column: str, usual: str) -> Answers:
 
 def _reference_sheet(path: str, layer: str | None, reference: str | None) -> str | None:
     """Which sheet holds the reference data: of the second file, else another one of the private table's."""
-    before = layer if reference in (None, path) else None
+    sheet_before = layer if reference in (None, path) else None
     try:
-        layers = propose_columns(reference or path, before).layers
+        layers = propose_columns(reference or path, sheet_before).layers
     except WorkflowError:  # said where the data are read
-        return before
+        return sheet_before
     if len(layers) < 2:
-        return before
-    others = [one for one in layers if one != before]
-    chosen: str | None = st.selectbox(
+        return sheet_before
+    other_layers = [name for name in layers if name != sheet_before]
+    sheet: str | None = st.selectbox(
         "Sheet or layer of the reference data",
-        others if reference is None else layers,
-        index=None if reference is None else layers.index(layer if layer in others else others[0]),
+        other_layers if reference is None else layers,
+        index=None
+        if reference is None
+        else layers.index(layer if layer in other_layers else other_layers[0]),
         placeholder="the same sheet",
         **kept("other_layer" if reference is None else "reference_layer", reference or path),
     )
-    return chosen or before
+    return sheet or sheet_before

@@ -40,10 +40,10 @@ from pages.shared.session.workspace import UNREAD
 
 def report_lines(lines: Iterable[str]) -> None:
     """The load report, one sentence per line; the first one, which counts, is emphasised."""
-    first, *rest = lines
+    first, *details = lines
     st.markdown(plain(first))
-    if rest:
-        st.markdown("\n".join(f"- {plain(on_screen(line))}" for line in rest))
+    if details:
+        st.markdown("\n".join(f"- {plain(on_screen(line))}" for line in details))
 
 
 def rows_table(preview: Preview, value_name: str) -> None:
@@ -79,10 +79,10 @@ def places_chart(preview: Preview) -> None:
         )
     else:
         _plain_chart(preview, words)
-    shown = len(latitudes) if len(latitudes) < preview.size else 0
+    count = len(latitudes) if len(latitudes) < preview.size else 0
     st.caption(
-        f"Places of {shown:,} of the {preview.size:,} rows."
-        if shown
+        f"Places of {count:,} of the {preview.size:,} rows."
+        if count
         else f"Places of all {preview.size:,} rows."
     )
 
@@ -140,13 +140,15 @@ def ask_files(kind: str) -> Sources | None:
     """Ask for files of a kind and read them when asked to; return the named files."""
     if kind == "sales":
         public_files.ask_public_files(work)
-    asked = ask_sales(work) if kind == "sales" else ask_sensors(work)
-    if asked is not None and (said := expected_reading(*asked.files)) is not None:
-        st.caption(f":material/schedule: {plain(said)}")
-    pressed = st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None)
-    if pressed and asked is not None:
-        use_sources(asked)
-    return asked
+    sources = ask_sales(work) if kind == "sales" else ask_sensors(work)
+    if sources is not None and (duration := expected_reading(*sources.files)) is not None:
+        st.caption(f":material/schedule: {plain(duration)}")
+    pressed = st.button(
+        "Read the data", type="primary", icon=":material/file_open:", disabled=sources is None
+    )
+    if pressed and sources is not None:
+        use_sources(sources)
+    return sources
 
 
 def ask_settings_file() -> None:
@@ -161,7 +163,7 @@ def ask_settings_file() -> None:
         with st.form("settings", border=False):
             left, right = st.columns(2, gap="large")
             upload = left.file_uploader("Settings file", "toml", key="settings_upload")
-            others = right.file_uploader(
+            uploads = right.file_uploader(
                 "Files that had been uploaded (data, postcodes, area)",
                 accept_multiple_files=True,
                 key="settings_files",
@@ -170,8 +172,8 @@ def ask_settings_file() -> None:
         if asked_for and upload is None:
             st.error("Upload the settings file (TOML) first.", icon=":material/error:")
         elif asked_for and upload is not None:
-            kept = [str(work.folder.keep(file.name, file.getvalue())) for file in others]
-            files = {Path(path).name: path for path in kept}
+            paths = [str(work.folder.keep(file.name, file.getvalue())) for file in uploads]
+            files = {Path(path).name: path for path in paths}
             use_settings(upload.getvalue().decode("utf-8", "replace"), files)
 
 
@@ -223,9 +225,9 @@ work = workspace.current()
 
 def use_example(settings: Callable[[], ReleaseSettings]) -> None:
     """Take one of the examples with everything that belongs to it."""
-    named = settings()
+    example = settings()
     fresh = workspace.start_over()
-    fresh.adopt(named)
+    fresh.adopt(example)
     fresh.asked_domain = None  # the area is proposed on the next screen
     read(fresh)
 
@@ -234,7 +236,7 @@ def use_sources(sources: Sources) -> None:
     """Read the named files; keep the workspace as it was if that fails."""
     fresh = work.renewed()
     fresh.choose(**sources.choices)
-    fresh.columns = {name: dict(own) for name, own in sources.columns.items()}
+    fresh.columns = {name: dict(column) for name, column in sources.columns.items()}
     take(fresh, "Reading the files")
 
 
@@ -276,7 +278,7 @@ def read(target: workspace.Workspace) -> None:
     unit = target.choices.get("value_unit", "")
     target.private = look_at(target.choices["data"], unit)
     if target.columns:
-        units = {name: str(own.get("value_unit", "")) for name, own in target.columns.items()}
+        units = {name: str(column.get("value_unit", "")) for name, column in target.columns.items()}
         target.missing = missing_shares(target.choices["data"], units)
     reference = target.choices.get("reference")
     target.reference = None
@@ -289,28 +291,28 @@ def read(target: workspace.Workspace) -> None:
 
 def refused(error: WorkflowError) -> None:
     """The fault, and that nothing was lost by it."""
-    kept = " What was read before is still in use." if work.private is not None else ""
-    st.error(f"{plain(on_screen(str(error)))}{kept}", icon=":material/error:")
+    remark = " What was read before is still in use." if work.private is not None else ""
+    st.error(f"{plain(on_screen(str(error)))}{remark}", icon=":material/error:")
 
 
 def shown_before() -> bool:
     """Whether the widgets know of this workspace already; asking makes it so."""
-    known = st.session_state.get("data_shown") == work.mark
+    repeated = st.session_state.get("data_shown") == work.mark
     st.session_state["data_shown"] = work.mark
-    return known
+    return repeated
 
 
-def unread(asked: Sources | None) -> bool:
+def unread(sources: Sources | None) -> bool:
     """Whether the screen names other files than when the data at hand were read."""
     if work.private is None or kind == "example":
         return False
     if kind != work.kind:
-        return asked is not None
-    named = asked
-    known: tuple[int, object] | None = st.session_state.get(AS_READ)
-    if known is None or known[0] != work.mark:
-        known = st.session_state[AS_READ] = (work.mark, named)
-    return asked is not None and asked != known[1]
+        return sources is not None
+    current = sources
+    as_read: tuple[int, object] | None = st.session_state.get(AS_READ)
+    if as_read is None or as_read[0] != work.mark:
+        as_read = st.session_state[AS_READ] = (work.mark, current)
+    return sources is not None and sources != as_read[1]
 
 
 top = st.container()  # the data at hand come first; below them the same fields read other data

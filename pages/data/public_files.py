@@ -53,12 +53,12 @@ def download_job(year: int, reference_year: int | None = None, *, refresh: bool 
 
     def work(report: Report) -> Fetched:
         missing = [_missing(folder / file.file_name, file, refresh) for file in files]
-        whole, before, paths = max(sum(missing), 1.0), 0.0, []
+        total, fetched, paths = max(sum(missing), 1.0), 0.0, []
         for file, left in zip(files, missing, strict=True):
             share = left or 1.0
-            tell = part_of(report, before / whole, (before + share) / whole)
+            tell = part_of(report, fetched / total, (fetched + share) / total)
             paths.append(_followed(file, folder, refresh, tell, share))
-            before += left
+            fetched += left
         return Fetched(str(paths[0]), str(paths[1]) if reference_year is not None else None, str(paths[-1]))
 
     return Job(work)
@@ -81,7 +81,7 @@ def by_hand(year: int, reference_year: int | None = None) -> tuple[str, ...]:
 @as_workflow_errors()
 def _files(year: int, reference_year: int | None) -> tuple[PublicFile, ...]:
     years = (year,) if reference_year is None else (year, reference_year)
-    return (*(price_paid_file(each) for each in years), CODE_POINT_OPEN)
+    return (*(price_paid_file(of_year) for of_year in years), CODE_POINT_OPEN)
 
 
 def _held(path: Path) -> int:
@@ -99,15 +99,15 @@ def _missing(path: Path, file: PublicFile, refresh: bool) -> float:
 @as_workflow_errors()
 def _followed(file: PublicFile, folder: Path, refresh: bool, report: Report, size: float) -> Path:
     """Fetch in another thread, so that a cancel never waits for a silent host; `size` is what is missing."""
-    seen: list[tuple[int, int | None]] = []
+    latest: list[tuple[int, int | None]] = []
     ended: list[Path | BaseException] = []
     stop = threading.Event()
     first: list[int] = []
 
-    def progress(done: int, total: int | None) -> bool:
-        if done and not first:
-            first.append(done)
-        seen[:] = [(done, total)]
+    def progress(bytes_read: int, total: int | None) -> bool:
+        if bytes_read and not first:
+            first.append(bytes_read)
+        latest[:] = [(bytes_read, total)]
         return not stop.is_set()
 
     def run() -> None:
@@ -120,9 +120,9 @@ def _followed(file: PublicFile, folder: Path, refresh: bool, report: Report, siz
     thread.start()
     try:
         while thread.is_alive():
-            done, total = seen[0] if seen else (0, None)
-            part = (done - (first[0] if first else done)) / size
-            report(min(part, 1.0), _words(file, done, total))
+            bytes_read, total = latest[0] if latest else (0, None)
+            part = (bytes_read - (first[0] if first else bytes_read)) / size
+            report(min(part, 1.0), _words(file, bytes_read, total))
             thread.join(GLANCE)
     finally:
         stop.set()
@@ -132,11 +132,11 @@ def _followed(file: PublicFile, folder: Path, refresh: bool, report: Report, siz
     return outcome
 
 
-def _words(file: PublicFile, done: int, total: int | None) -> str:
-    if not done:
+def _words(file: PublicFile, bytes_read: int, total: int | None) -> str:
+    if not bytes_read:
         return f"{file.title}: asking {file.host}"
     size = total / _MEGA if total else file.megabytes
-    return f"{file.title}: {done / _MEGA:.0f} of about {size:.0f} MB"
+    return f"{file.title}: {bytes_read / _MEGA:.0f} of about {size:.0f} MB"
 
 
 FIRST_YEAR = 1995
@@ -188,7 +188,7 @@ def _offer_files(work: Workspace) -> None:
             key="public_year",
             persist_state="session",
         )
-        before = st.checkbox(
+        with_earlier = st.checkbox(
             "And the year before as reference data",
             value=True,
             key="public_before",
@@ -200,7 +200,7 @@ def _offer_files(work: Workspace) -> None:
             key="public_again",
             help="Public files are corrected in place, month by month.",
         )
-    earlier = year - 1 if before and year > FIRST_YEAR else None
+    earlier = year - 1 if with_earlier and year > FIRST_YEAR else None
     offers = public_offers(year, earlier)
     coming = [offer for offer in offers if again or not offer.here]
     st.markdown("\n".join(f"- {_line(offer)}" for offer in offers))

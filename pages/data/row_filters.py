@@ -21,38 +21,38 @@ MOST_SHOWN = 200  # entries of a column in a list; others are typed
 
 
 def ask_rows(
-    label: Markdown, columns: Sequence[str], key: str, path: str, written: dict[str, Any], quantity: str = ""
+    label: Markdown, columns: Sequence[str], key: str, path: str, reading: dict[str, Any], quantity: str = ""
 ) -> Rows | None:
     """Ask for the rows to keep: one of the entries of each chosen column; None while one is open.
 
-    `columns` come likeliest first, `path` is the file whose entries are counted, `written` its `layer` and
+    `columns` come likeliest first, `path` is the file whose entries are counted, `reading` its `layer` and
     what is `said` of it. Of `quantity`, the column that says what a row measures, one entry is kept."""
     state = st.session_state
-    offered = list(dict.fromkeys((*columns, *state.get(key, ()))))  # settings may name further ones
-    names = st.multiselect(label, offered, placeholder="all rows", key=key, **KEEP)
-    held = {name: tuple(map(str, state.get(f"{key}_{name}") or ())) for name in names}
-    where = {name: entries for name, entries in held.items() if entries}
-    found = _counted(path, names, where, written) if names else None
-    chosen: Chosen = {}
+    options = list(dict.fromkeys((*columns, *state.get(key, ()))))  # settings may name further ones
+    names = st.multiselect(label, options, placeholder="all rows", key=key, **KEEP)
+    ticked = {name: tuple(map(str, state.get(f"{key}_{name}") or ())) for name in names}
+    where = {name: entries for name, entries in ticked.items() if entries}
+    tally = _counted(path, names, where, reading) if names else None
+    selection: Chosen = {}
     for name in names:
-        if entries := _ask_entries(name, where.get(name, ()), found, key, only=name == quantity):
-            chosen[name] = entries
-    if found is not None and chosen == where and len(chosen) == len(names):
-        st.caption(f"{found.kept:,} of {found.rows:,} rows pass.")
-    if len(chosen) < len(names):
+        if entries := _ask_entries(name, where.get(name, ()), tally, key, only=name == quantity):
+            selection[name] = entries
+    if tally is not None and selection == where and len(selection) == len(names):
+        st.caption(f"{tally.kept:,} of {tally.rows:,} rows pass.")
+    if len(selection) < len(names):
         return None
-    return tuple((name, entry) for name, entries in chosen.items() for entry in entries)
+    return tuple((name, entry) for name, entries in selection.items() for entry in entries)
 
 
 def _ask_entries(
-    name: str, held: tuple[str, ...], found: Entries | None, key: str, *, only: bool
+    name: str, ticked: tuple[str, ...], tally: Entries | None, key: str, *, only: bool
 ) -> tuple[str, ...]:
     """Ask for the entries of a column to keep, each with its count."""
-    counts = {} if found is None else dict(found.counts[name][:MOST_SHOWN])
-    crowded = found is not None and (name in found.crowded or len(found.counts[name]) > MOST_SHOWN)
+    counts = {} if tally is None else dict(tally.counts[name][:MOST_SHOWN])
+    crowded = tally is not None and (name in tally.crowded or len(tally.counts[name]) > MOST_SHOWN)
     entries = st.multiselect(
         f"{plain(name)} is",
-        list(dict.fromkeys((*counts, *held))),
+        list(dict.fromkeys((*counts, *ticked))),
         format_func=lambda entry: f"{entry} ({counts[entry]:,})" if entry in counts else entry,
         max_selections=1 if only else None,
         placeholder="choose or type",
@@ -71,11 +71,11 @@ def with_shared(private: Rows | None, reference: Rows | None, quantity: str | No
     private data. Of another file it is the column that says what a row measures, "" where none is known."""
     if private is None or reference is None or (quantity is None and not reference):
         return reference
-    named = {name for name, _ in reference}
-    added = tuple(pair for pair in private if pair[0] not in named and quantity in (None, pair[0]))
-    if added:
-        st.caption(f"As for the private data, {plain(filter_words(added))}.")
-    return (*reference, *added)
+    columns = {name for name, _ in reference}
+    shared = tuple(pair for pair in private if pair[0] not in columns and quantity in (None, pair[0]))
+    if shared:
+        st.caption(f"As for the private data, {plain(filter_words(shared))}.")
+    return (*reference, *shared)
 
 
 def filter_words(rows: Rows) -> str:
@@ -88,24 +88,26 @@ def filter_words(rows: Rows) -> str:
 
 def refilled(key: str, source: SourceSettings) -> dict[str, Any]:
     """What the widgets of a key hold for the filters of settings."""
-    return {key: list(source.filters)} | {f"{key}_{name}": held for name, held in source.filters.items()}
+    return {key: list(source.filters)} | {
+        f"{key}_{name}": entries for name, entries in source.filters.items()
+    }
 
 
 def _counted(
-    path: str, columns: Sequence[str], where: Mapping[str, tuple[str, ...]], written: dict[str, Any]
+    path: str, columns: Sequence[str], where: Mapping[str, tuple[str, ...]], reading: dict[str, Any]
 ) -> Entries | None:
     """Counts of this session alone, the last few remembered; None where the file cannot be read."""
-    known: dict[object, Entries] = st.session_state.setdefault(REMEMBERED, {})
+    cache: dict[object, Entries] = st.session_state.setdefault(REMEMBERED, {})
     try:
         facts = Path(path).stat()
-        key = path, facts.st_size, facts.st_mtime_ns, *columns, *where.items(), *written.items()
-        if key not in known:
+        key = path, facts.st_size, facts.st_mtime_ns, *columns, *where.items(), *reading.items()
+        if key not in cache:
             with st.spinner("Counting the entries"):
-                known[key] = count_entries(path, columns, where, **written)
-            while len(known) > MOST_REMEMBERED:
-                del known[next(iter(known))]
-        return known[key]
+                cache[key] = count_entries(path, columns, where, **reading)
+            while len(cache) > MOST_REMEMBERED:
+                del cache[next(iter(cache))]
+        return cache[key]
     except (DataError, OSError) as error:
-        said = str(error) if isinstance(error, DataError) else "The file cannot be opened: name it again."
-        st.error(plain(said), icon=":material/error:")
+        sentence = str(error) if isinstance(error, DataError) else "The file cannot be opened: name it again."
+        st.error(plain(sentence), icon=":material/error:")
         return None

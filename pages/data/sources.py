@@ -75,8 +75,8 @@ def ask_sales(work: Workspace) -> Sources | None:
         public = ask_public("sales")
     missing = [
         word
-        for word, there in (("a Price Paid file", private), ("a postcode lookup", postcodes))
-        if there is None
+        for word, answer in (("a Price Paid file", private), ("a postcode lookup", postcodes))
+        if answer is None
     ]
     if missing:
         st.caption(f":material/info: Name {plain(' and '.join(missing))} to go on.")
@@ -116,8 +116,8 @@ def refill(work: Workspace) -> None:
         work.uploads.update(files)
     else:
         state[f"{work.kind}_where"] = PATH
-        named = [f"{work.kind}_{part}" for part in ("private", "postcodes", "reference", "trip")]
-        state |= {f"{key}_path": files.get(key, "") for key in named}
+        keys = [f"{work.kind}_{part}" for part in ("private", "postcodes", "reference", "trip")]
+        state |= {f"{key}_path": files.get(key, "") for key in keys}
     if work.kind == "sales":
         state["sales_segment"] = data.segment
         state["sales_years"] = _typed(data.years)
@@ -175,15 +175,15 @@ def ask_file(
     """A path to the file a person uploaded or named, or None."""
     if where == UPLOAD:
         return remembered(label, None, key, work, help=help)
-    named = str(st.text_input(label, key=f"{key}_path", help=help, **KEEP)).strip()
-    if not named:
+    path = str(st.text_input(label, key=f"{key}_path", help=help, **KEEP)).strip()
+    if not path:
         return None
     try:
-        access.reach_of(work.folder).check(named)
+        access.reach_of(work.folder).check(path)
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
         return None
-    return named
+    return path
 
 
 def ask_where(kind: Files) -> Where:

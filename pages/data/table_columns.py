@@ -30,14 +30,14 @@ def kept(name: str, path: str) -> dict[str, Any]:
     return {"key": f"sensors_{name}_{path}", **KEEP}
 
 
-def pick(place: Any, words: Markdown, options: Sequence[Any], unanswered: str, **more: Any) -> Any:
+def pick(place: Any, words: Markdown, options: Sequence[Any], unanswered: str, **keywords: Any) -> Any:
     """A list of `options` of which none is chosen yet; it then shows the text `unanswered`."""
-    return place.selectbox(words, options, index=None, placeholder=unanswered, **more)
+    return place.selectbox(words, options, index=None, placeholder=unanswered, **keywords)
 
 
 def measured(columns: list[str], guess: str | None, path: str) -> str | None:
     """The column of values; NO_VALUE where each row is a record without one, such as a case."""
-    found: str | None = st.selectbox(
+    column: str | None = st.selectbox(
         "Measured value",
         [*columns, NO_VALUE],
         index=at(columns, guess),
@@ -45,7 +45,7 @@ def measured(columns: list[str], guess: str | None, path: str) -> str | None:
         help="Cases, crimes or sightings have none: the map then shows where their risk or density is high.",
         **kept("value", path),
     )
-    return found
+    return column
 
 
 def counted_word(path: str) -> str:
@@ -80,7 +80,7 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
         if question:
             st.caption(f":material/help: {plain(question)}")
         return None, 1
-    most = second.number_input(
+    limit = second.number_input(
         "Readings of each that may count",
         min_value=1,
         value=1,
@@ -88,7 +88,7 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
         "protected as strongly as a reading is; with several, less: the release says how much less.",
         **kept("most", path),
     )
-    return name, int(most)
+    return name, int(limit)
 
 
 def further(columns: list[str], identifier: str | None, time: str | None, path: str) -> dict[str, Any]:
@@ -122,11 +122,11 @@ def place_noise(columns: list[str], path: str) -> str | None:
     """How sure a row's place is, by a column (proposed in tables of the trace command) or a number."""
     key = f"sensors_place_sd_{path}"
     with st.expander("Places that carry known noise (optional)", expanded=MADE_BY_TRACE in columns):
-        held = st.session_state.setdefault(key, MADE_BY_TRACE if MADE_BY_TRACE in columns else None)
+        current = st.session_state.setdefault(key, MADE_BY_TRACE if MADE_BY_TRACE in columns else None)
         name: str | None = pick(  # nothing is chosen, so that a proposal can be taken back
             st,
             "Standard deviation of a row's place, metres per axis",
-            [*columns, *([held] if held and held not in columns else [])],
+            [*columns, *([current] if current and current not in columns else [])],
             "none: exact; choose a column, or type metres",
             accept_new_options=True,
             help="A row then counts in the hexagon where it most probably was, and the report says how "
@@ -180,11 +180,11 @@ def ask_written(guess: ColumnGuess | None, path: str) -> None:
             **changed,
         )
         if guess is None or not guess.specification.typed:
-            made = None if guess is None else guess.specification
+            form = None if guess is None else guess.specification
             left, middle, right = st.columns(3)
-            coding = "choose one" if made is None else f"found: {made.encoding}"
+            coding = "choose one" if form is None else f"found: {form.encoding}"
             pick(left, FIELDS["encoding"], ENCODINGS, coding, **kept("encoding", path), **changed)
-            mark = "choose one" if made is None else f"found: {DELIMITER_WORDS[made.delimiter]}"
+            mark = "choose one" if form is None else f"found: {DELIMITER_WORDS[form.delimiter]}"
             state = {"format_func": DELIMITER_WORDS.__getitem__, **kept("delimiter", path)}
             pick(middle, FIELDS["delimiter"], DELIMITERS, mark, **state, **changed)
             state = {"format_func": _QUOTES.__getitem__, **kept("quoting", path)}
@@ -212,19 +212,19 @@ def _how_written(guess: ColumnGuess | None) -> str:
     """One line about how the file is written."""
     if guess is None:
         return "How the file is written"
-    made = guess.specification
-    row = f"names of the columns in row {made.header_row}"
-    if made.typed:
+    form = guess.specification
+    row = f"names of the columns in row {form.header_row}"
+    if form.typed:
         return f"How the file is written: {row}"
-    coding = "UTF-8 and Windows-1252" if made.mixed else made.encoding.upper()
-    return f"How the file is written: {coding}, {DELIMITER_WORDS[made.delimiter]} between columns, {row}"
+    coding = "UTF-8 and Windows-1252" if form.mixed else form.encoding.upper()
+    return f"How the file is written: {coding}, {DELIMITER_WORDS[form.delimiter]} between columns, {row}"
 
 
 def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
     """Settings that say how the values are written: only a person's answers, never proposals."""
     columns, state = list(guess.columns), st.session_state
-    asked = guess.decimal is None or guess.beyond
-    with st.expander("Decimal mark, missing values and limits", expanded=asked):
+    expanded = guess.decimal is None or guess.beyond
+    with st.expander("Decimal mark, missing values and limits", expanded=expanded):
         left, right = st.columns(2)
         mark = "choose one" if guess.decimal is None else f"found: {_MARKS[guess.decimal]}"
         marks = {"format_func": _MARKS.__getitem__, **kept("decimal", path)}
@@ -318,6 +318,6 @@ def _forget_columns(path: str) -> None:
 
 def owners(guess: ColumnGuess, path: str) -> list[str]:
     """What may name the owner of a row: each column, and those that do so together."""
-    held: str | None = st.session_state.get(f"sensors_owner_{path}")
-    together = (None if guess.known is None else guess.known.owner, held)
-    return list(dict.fromkeys((*guess.columns, *(one for one in together if one is not None))))
+    current: str | None = st.session_state.get(f"sensors_owner_{path}")
+    together = (None if guess.known is None else guess.known.owner, current)
+    return list(dict.fromkeys((*guess.columns, *(name for name in together if name is not None))))

@@ -146,5 +146,5 @@ else:
                 query_params={"release": release_id},
             )
         with right:
-            embedded_label(viewer, whole=True)
+            embedded_label(viewer, of_release=True)
 panels.list_finished(release_id)

@@ -25,9 +25,11 @@ def ask_layer(viewer: Viewer, key: str, *, shareable: bool = False) -> Viewer:
     layers = viewer.layers
     if viewer.atlas is None:
         return viewer
-    whole = viewer.whole
-    st.markdown(f"**{plain(whole['release']['title'])}**  \n{plain(whole['atlas']['in_words'])}")
-    key, names = f"{key}_layer_{whole['release']['id']}", list(layers)
+    joint_statement = viewer.whole
+    st.markdown(
+        f"**{plain(joint_statement['release']['title'])}**  \n{plain(joint_statement['atlas']['in_words'])}"
+    )
+    key, names = f"{key}_layer_{joint_statement['release']['id']}", list(layers)
     bound: Any = {"bind": "query-params"} if shareable else {}
     name = panels.ask_column(
         "Map of", names, lambda column: value_of(layers[column], column), key=key, **bound
@@ -45,23 +47,23 @@ def side_by_side(viewer: Viewer, key: str, private: Mapping[str, Painting] | Non
     own maps by column, which take their places when asked for."""
     names = list(viewer.layers)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        shown = _some(names, key) if len(names) > FEW else names
-        own = private is not None and st.toggle(
+        names_shown = _some(names, key) if len(names) > FEW else names
+        as_private = private is not None and st.toggle(
             "Without privacy",
             help="The curator's own maps in the same places, for you alone: do not publish.",
             key=f"{key}_private",
         )
     panes: list[Pane] = []
     entries: dict[str, LegendEntry] = {}
-    for name in shown:
+    for name in names_shown:
         layer = viewer.layers[name]
-        said = f"{side_words(layer.direction)} {quantity(layer.bundle.threshold, layer.unit)}"
+        threshold_words = f"{side_words(layer.direction)} {quantity(layer.bundle.threshold, layer.unit)}"
         painting = (
             private[name]
-            if private is not None and own
-            else paint_classes(layer.bundle.published, said, value_of(layer, name))
+            if private is not None and as_private
+            else paint_classes(layer.bundle.published, threshold_words, value_of(layer, name))
         )
-        panes.append(Pane(f"{value_of(layer, name)} {said}", painting, private=bool(own)))
+        panes.append(Pane(f"{value_of(layer, name)} {threshold_words}", painting, private=bool(as_private)))
         for entry in legend(painting, maps.theme()):
             entries.setdefault(entry.label, LegendEntry(entry.label, entry.colour))
     maps.show(

@@ -38,9 +38,9 @@ def navigate() -> tuple[Any, Screen]:
     curator = access.may_curate()
     home = steps.START if curator else steps.VIEWER
     try:
-        found = steps.all_sections()
+        menu = steps.all_sections()
     except PluginError as error:
-        found = steps.SECTIONS
+        menu = steps.SECTIONS
         if curator:
             st.error(plain(error), icon=":material/error:")
     sections = {
@@ -57,7 +57,7 @@ def navigate() -> tuple[Any, Screen]:
             for screen in screens
             if (curator or not screen.curator) and (ROOT / screen.path).is_file()  # `studies` may be left out
         ]
-        for section, screens in found.items()
+        for section, screens in menu.items()
     }
     # The first screen also answers at its own address, as it does where another screen is the first.
     sections[""].append(st.Page(home.path, title=home.title, url_path=home.address, visibility="hidden"))
@@ -65,7 +65,9 @@ def navigate() -> tuple[Any, Screen]:
         page = st.navigation({name: pages for name, pages in sections.items() if pages}, expanded=True)
     else:  # three screens, named in one line above, leave the width to the map
         page = st.navigation([page for pages in sections.values() for page in pages], position="top")
-    return page, next((one for each in found.values() for one in each if one.title == page.title), steps.HELP)
+    return page, next(
+        (screen for screens in menu.values() for screen in screens if screen.title == page.title), steps.HELP
+    )
 
 
 def header(screen: Screen) -> None:
@@ -126,17 +128,17 @@ def footer(screen: Screen) -> None:
 
 def _stepper(screen: Screen) -> None:
     work = workspace.current()
-    here = MAIN_PATH.index(screen)
+    position = MAIN_PATH.index(screen)
     with st.container(horizontal=True, gap="small", key="stepper"):
         for number, step in enumerate(MAIN_PATH):
-            done = work.decided(step) is not None
-            icon = ":material/check_circle:" if done else ":material/radio_button_unchecked:"
+            decided = work.decided(step) is not None
+            icon = ":material/check_circle:" if decided else ":material/radio_button_unchecked:"
             name = f"{number + 1} {step.title}"
             st.page_link(
                 step.path,
-                label=f"**{plain(name)}**" if number == here else plain(name),
-                icon=":material/radio_button_checked:" if number == here and not done else icon,
-                disabled=number != here and work.missing_for(step) is not None,
+                label=f"**{plain(name)}**" if number == position else plain(name),
+                icon=":material/radio_button_checked:" if number == position and not decided else icon,
+                disabled=number != position and work.missing_for(step) is not None,
             )
 
 
@@ -210,7 +212,7 @@ _watch = st.components.v2.component("hexcursion_visit", js=_SCRIPT)
 def _tell_browser(work: Workspace) -> None:
     """Tell the browser whether there is something to lose, and hear from it whether something was lost."""
     with st.container(key="visit"):
-        seen = _watch(
+        visit = _watch(
             key="visit_watch",
             data={
                 "loaded": work.private is not None,
@@ -224,11 +226,11 @@ def _tell_browser(work: Workspace) -> None:
             on_before_change=lambda: None,
             on_others_change=lambda: None,
         )
-    if seen.others is not None and bool(seen.others) != work.other_tab:
-        work.other_tab = bool(seen.others)
+    if visit.others is not None and bool(visit.others) != work.other_tab:
+        work.other_tab = bool(visit.others)
         st.rerun()
-    if seen.lost and not work.lost:
-        work.lost, work.kept, work.before = True, saving.read_kept(str(seen.lost)), str(seen.before or "")
+    if visit.lost and not work.lost:
+        work.lost, work.kept, work.before = True, saving.read_kept(str(visit.lost)), str(visit.before or "")
         work.lost_since = time.monotonic()
         st.rerun()
 
@@ -246,7 +248,7 @@ def say_what_was_lost(work: Workspace, screen: Screen) -> None:
     """After a reload: the losses and how to go on; nothing without losses."""
     if not work.lost or work.private is not None or screen not in MAIN_PATH or st.query_params.get("release"):
         return
-    said = saving.words_of(work.kept)
+    choices_words = saving.words_of(work.kept)
     area = "" if "bbox" in work.kept else " Name an area file again."
     _say_what_was_asked(work)
     st.info(
@@ -254,15 +256,15 @@ def say_what_was_lost(work: Workspace, screen: Screen) -> None:
         f"of before are gone: read them again{'' if screen == steps.DATA else ' on the Data screen'}, or "
         "import the settings file (TOML) if you saved one."
         + " A release that had begun still finishes: the step Publish lists it."
-        + (f" Kept for data of the same kind: {plain(said)}.{area}" if said else ""),
+        + (f" Kept for data of the same kind: {plain(choices_words)}.{area}" if choices_words else ""),
         icon=":material/history:",
     )
 
 
 def _say_what_was_asked(work: Workspace) -> None:
     """What becomes of the release that was asked for before the page was loaded anew."""
-    asked = side_jobs.release_asked(work.before)
-    follows = asked.running if asked is not None else _may_begin(work)
+    release = side_jobs.release_asked(work.before)
+    follows = release.running if release is not None else _may_begin(work)
     st.fragment(_follow, run_every=EVERY if follows else None)(work, follows)
 
 
@@ -273,24 +275,24 @@ def _may_begin(work: Workspace) -> bool:
 
 def _follow(work: Workspace, follows: bool) -> None:
     """Say how far it is; once there is nothing more to follow the screen is drawn again."""
-    asked = side_jobs.release_asked(work.before)
-    if follows and not (asked.running if asked is not None else _may_begin(work)):
+    release = side_jobs.release_asked(work.before)
+    if follows and not (release.running if release is not None else _may_begin(work)):
         st.rerun()
-    if asked is None:
+    if release is None:
         return
-    if asked.running:
+    if release.running:
         st.info(
             "**The release that you asked for is under way**: it is charged once, drawn once, and written. "
             "Nothing has to be asked for again.",
             icon=":material/hourglass_top:",
         )
-    elif asked.release_id is None:
-        st.error(plain(asked.text), icon=":material/error:")
+    elif release.release_id is None:
+        st.error(plain(release.text), icon=":material/error:")
     else:
         st.success("**The release that you asked for is done.**", icon=":material/check_circle:")
         st.page_link(
             steps.PUBLISH.path,
             label="Open it",
             icon=steps.PUBLISH.icon,
-            query_params={"release": asked.release_id},
+            query_params={"release": release.release_id},
         )

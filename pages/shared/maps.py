@@ -68,8 +68,8 @@ def legend_html(entries: Sequence[LegendEntry], of: str = "") -> str:
         f"<span>{html.escape(entry.label).replace(' %', '&nbsp;%')}{_count(entry.cells)}</span></li>"
         for entry in entries
     )
-    named = f"<li><strong>{html.escape(of)}:</strong></li>" if of else ""
-    return f'<ul class="legend">{named}{items}</ul>'
+    heading = f"<li><strong>{html.escape(of)}:</strong></li>" if of else ""
+    return f'<ul class="legend">{heading}{items}</ul>'
 
 
 def _count(cells: int | None) -> str:
@@ -87,9 +87,9 @@ def built() -> bool:
     return spec is not None and spec.origin is not None and (Path(spec.origin).parent / ENTRY).is_file()
 
 
-def modes(*wanted: Mode) -> tuple[Mode, ...]:
+def modes(*options: Mode) -> tuple[Mode, ...]:
     """Those of the wanted modes that can be drawn here: a swipe needs the component."""
-    return wanted if built() else tuple(mode for mode in wanted if mode != "swipe")
+    return options if built() else tuple(mode for mode in options if mode != "swipe")
 
 
 def show(
@@ -155,9 +155,9 @@ def show_places(
             st.html(legend_html(legend))
 
 
-def _mount(key: str, scene: dict[str, Any], height: int, **told: Callable[[], None]) -> None:
+def _mount(key: str, scene: dict[str, Any], height: int, **callbacks: Callable[[], None]) -> None:
     """Draw a scene; where it tells of another theme of the reader, the run that follows colours it anew."""
-    _component()(key=key, data=scene, height=height, on_theme_change=lambda: None, **told)
+    _component()(key=key, data=scene, height=height, on_theme_change=lambda: None, **callbacks)
 
 
 def _drawn(key: str) -> Any:
@@ -211,9 +211,9 @@ def beneath(box: Box) -> tuple[Basemap, str] | None:
         if not path:
             continue
         try:
-            found = read_basemap(path)
+            basemap = read_basemap(path)
         except GeoError:  # said where it is chosen; the file may have gone since
             continue
-        if found.covers(box):
-            return found, basemap_address(found.path)
+        if basemap.covers(box):
+            return basemap, basemap_address(basemap.path)
     return None

@@ -42,8 +42,8 @@ _BASEMAP_SAID, _BASEMAP = "basemap_said", "basemap"
 
 def ask_basemap(work: Workspace) -> None:
     """A closed panel that takes a PMTiles file, by upload or by path, and says what it is."""
-    chosen = work.choices.get("basemap")
-    with st.expander("Map beneath the hexagons", icon=":material/map:", expanded=bool(chosen)):
+    current = work.choices.get("basemap")
+    with st.expander("Map beneath the hexagons", icon=":material/map:", expanded=bool(current)):
         st.caption(
             "Streets, water and buildings from a PMTiles file that anybody may see, with vector tiles "
             "(schemas of Protomaps, OpenMapTiles or Shortbread) or pictures (PNG, JPEG, WebP). It is read "
@@ -51,15 +51,15 @@ def ask_basemap(work: Workspace) -> None:
             "place names, coast and borders."
         )
         uploaded = remembered("Basemap (.pmtiles)", [SUFFIX], _BASEMAP, work)
-        named = st.text_input(
+        typed_path = st.text_input(
             "Or its path on the machine that runs this app, for files above 300 MB",
-            value="" if chosen is None or work.folder.holds(chosen) else str(chosen),
+            value="" if current is None or work.folder.holds(current) else str(current),
             key=f"basemap_path_{work.mark}",
             disabled=uploaded is not None,
         ).strip()
-        wanted = uploaded or named or None
-        if wanted != chosen:
-            _choose_basemap(work, wanted)
+        path = uploaded or typed_path or None
+        if path != current:
+            _choose_basemap(work, path)
         _describe_basemap(work)
 
 
@@ -71,17 +71,17 @@ def check_basemap_again(work: Workspace) -> None:
 
 def say_basemap() -> None:
     """Why a basemap was left out, where it was."""
-    if said := st.session_state.pop(_BASEMAP_SAID, None):
-        st.error(plain(f"The basemap was left out: {said}"), icon=":material/error:")
+    if reason := st.session_state.pop(_BASEMAP_SAID, None):
+        st.error(plain(f"The basemap was left out: {reason}"), icon=":material/error:")
 
 
 def _choose_basemap(work: Workspace, path: str | None) -> None:
     try:
         if path is not None:
             access.reach_of(work.folder).check(path)
-            found = read_basemap(path)
+            basemap = read_basemap(path)
             if work.domain is not None:
-                found.refuse_elsewhere(work.domain)
+                basemap.refuse_elsewhere(work.domain)
     except HexcursionError as error:
         st.session_state[_BASEMAP_SAID] = str(error)
         path = None
@@ -95,10 +95,10 @@ def _describe_basemap(work: Workspace) -> None:
     path = work.choices.get("basemap")
     if path is None:
         return
-    found = read_basemap(path)
-    kind = "vector tiles" if found.kind == "vector" else "pictures"
-    source = f" Source: {found.source}." if found.source else ""
-    st.caption(plain(f"{found.path.name}: {kind}, zoom {found.zooms[0]} to {found.zooms[1]}.{source}"))
+    basemap = read_basemap(path)
+    kind = "vector tiles" if basemap.kind == "vector" else "pictures"
+    source = f" Source: {basemap.source}." if basemap.source else ""
+    st.caption(plain(f"{basemap.path.name}: {kind}, zoom {basemap.zooms[0]} to {basemap.zooms[1]}.{source}"))
 
 
 HIDDEN, PUBLIC = "hidden", "public"
@@ -114,11 +114,11 @@ WARNING: Markdown = (
 
 def ask_places_public(work: Workspace) -> None:
     """The question, its consequence, and the choice in the workspace; the examples may try it as well."""
-    known = PUBLIC if work.choices.get("places_public") else HIDDEN
+    current = PUBLIC if work.choices.get("places_public") else HIDDEN
     answer = st.radio(
         "Are the places public?",
         list(PLACES),
-        index=list(PLACES).index(known),
+        index=list(PLACES).index(current),
         format_func=PLACES.__getitem__,
         key=f"places_{work.mark}",
         help="Monitoring stations are listed with their coordinates; homes and people are not. If the places "
@@ -161,11 +161,11 @@ MOST_LISTED = 20
 
 def list_finished(current: str | None = None) -> None:
     """Links to what this installation has released, newest first; `current` is on the screen already."""
-    others = [bundle for bundle in stored_bundles() if bundle.name != current][:MOST_LISTED]
-    if not others:
+    other_bundles = [bundle for bundle in stored_bundles() if bundle.name != current][:MOST_LISTED]
+    if not other_bundles:
         return
     st.header("Finished releases", anchor=False)
-    for bundle in others:
+    for bundle in other_bundles:
         screen = PUBLISH if bundle.made_here else VIEWER
         st.page_link(
             screen.path, label=plain(bundle.title), icon=screen.icon, query_params={"release": bundle.name}

@@ -58,6 +58,6 @@ def plain(text: object) -> str:
     return _BLOCK.sub(_escaped_start, line, count=1) if _BLOCK.match(line) else line
 
 
-def _escaped_start(found: re.Match[str]) -> str:
-    number, after, sign = found.groups()
-    return f"{number}\\{after}" if number else f"\\{sign}"
+def _escaped_start(match: re.Match[str]) -> str:
+    number, mark, sign = match.groups()
+    return f"{number}\\{mark}" if number else f"\\{sign}"

@@ -75,9 +75,9 @@ def threshold_stops(viewer: Viewer) -> tuple[float, ...]:
 def products_of(viewer: Viewer) -> dict[ShownProduct, str]:
     """The products that this number of paths supports, with their names on a screen."""
     names = dict(PRODUCTS)
-    few: tuple[ShownProduct, ...] = ("votes", "vorobev") if viewer.count == 1 else ()
+    unsupported: tuple[ShownProduct, ...] = ("votes", "vorobev") if viewer.count == 1 else ()
     unsure: tuple[ShownProduct, ...] = () if viewer.confidences else ("three-way", "inner", "outer")
-    for name in (*few, *unsure):
+    for name in (*unsupported, *unsure):
         del names[name]
     if viewer.bundle.field is None:
         del names["probability"]
@@ -88,11 +88,11 @@ def products_of(viewer: Viewer) -> dict[ShownProduct, str]:
 
 def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: float, rounds: int) -> Painting:
     """One product as a painting, with the words of its unit."""
-    said = quantity(threshold, viewer.unit)
-    what = f"{side_words(products.direction)} {said}"
+    threshold_words = quantity(threshold, viewer.unit)
+    what = f"{side_words(products.direction)} {threshold_words}"
     title = PRODUCTS[name]
     if name == "classes":
-        return paint_classes(products, said, title)
+        return paint_classes(products, threshold_words, title)
     if name == "votes":
         return paint_votes(products.votes, viewer.count, what=what, title=title)
     if name == "probability" and products.probability is not None:
@@ -101,7 +101,9 @@ def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: flo
         all_of = f"all surer hexagons {what}"  # of a set of hexagons: no mean of it says anything
         return paint_shares(products.surely, what=all_of, title=title, word="confidence", averaged=False)
     if name == "three-way" and products.three_way is not None:
-        return paint_three_way(products.three_way, threshold=said, title=title, empty=products.empty)
+        return paint_three_way(
+            products.three_way, threshold=threshold_words, title=title, empty=products.empty
+        )
     if name == "field":
         values = viewer.bundle.response.value(viewer.smoothed(rounds).mean(axis=0))
         return paint_field(
@@ -118,13 +120,13 @@ FIRST = ("Unit of protection", "Records", "This release", "Budget", "Ledger")
 
 def receipt_lines(lines: Sequence[Line]) -> None:
     """Draw (topic, text, is a warning) lines; a warning is never folded away, and most others are."""
-    shown = [line for line in lines if line[0] in FIRST or line[2]]
-    others = [line for line in lines if line not in shown]
+    unfolded = [line for line in lines if line[0] in FIRST or line[2]]
+    folded = [line for line in lines if line not in unfolded]
     with st.container(key="receipt", border=True):
-        _draw(shown)
-        if others:
+        _draw(unfolded)
+        if folded:
             with st.expander("All lines that are published with the map", icon=":material/list:"):
-                _draw(others)
+                _draw(folded)
 
 
 def _draw(lines: Iterable[Line]) -> None:
@@ -151,8 +153,8 @@ def controls(viewer: Viewer, key: str, *, shareable: bool = False) -> Shown:
 
     `shareable` keeps them in the address, for views of published things only: a threshold chosen beside the
     baseline may itself tell something of the private data. Each release begins as it was published."""
-    own = viewer.key
-    kept: Any = {"bind": "query-params"} if shareable else {}
+    bundle_key = viewer.key
+    binding: Any = {"bind": "query-params"} if shareable else {}
     names = products_of(viewer)
     first, second, third = st.columns([2, 4, 2], gap="medium")
     product = first.selectbox(
@@ -160,8 +162,8 @@ def controls(viewer: Viewer, key: str, *, shareable: bool = False) -> Shown:
         list(names),
         format_func=names.__getitem__,
         help=tip("vote"),
-        key=f"{key}_product_{own}",
-        **kept,
+        key=f"{key}_product_{bundle_key}",
+        **binding,
     )
     threshold = second.select_slider(
         f"Threshold ({plain(viewer.unit)})" if viewer.unit else "Threshold",
@@ -169,8 +171,8 @@ def controls(viewer: Viewer, key: str, *, shareable: bool = False) -> Shown:
         value=viewer.bundle.threshold,
         format_func=lambda value: plain(quantity(value, viewer.unit)),
         help="Moving it is free: every threshold is read off the same released paths.",
-        key=f"{key}_threshold_{own}",
-        **kept,
+        key=f"{key}_threshold_{bundle_key}",
+        **binding,
     )
     published = int(viewer.bundle.statement["products"]["smoothing"])
     rounds = third.slider(
@@ -179,14 +181,14 @@ def controls(viewer: Viewer, key: str, *, shareable: bool = False) -> Shown:
         MAX_ROUNDS,
         value=published,
         help="How many times every hexagon is averaged with its neighbours. This costs nothing.",
-        key=f"{key}_smoothing_{own}",
-        **kept,
+        key=f"{key}_smoothing_{bundle_key}",
+        **binding,
     )
     products = viewer.at(threshold=float(threshold), smoothing=int(rounds))
     return Shown(product, float(threshold), int(rounds), products)
 
 
-def released_map(viewer: Viewer, shown: Shown, key: str) -> None:
+def released_map(viewer: Viewer, selection: Shown, key: str) -> None:
     """The map of the chosen product, with its legend and its words, over streets where the reader asks."""
     basemap = st.toggle(
         "Streets beneath the map",
@@ -194,7 +196,7 @@ def released_map(viewer: Viewer, shown: Shown, key: str) -> None:
         "which area you look at, and nothing else. Without it nobody is asked.",
         key=f"{key}_streets",
     )
-    painting = paint(viewer, shown.products, shown.product, shown.threshold, shown.rounds)
+    painting = paint(viewer, selection.products, selection.product, selection.threshold, selection.rounds)
     entries = legend(painting, maps.theme())
     maps.show(
         viewer.domain,
@@ -210,22 +212,22 @@ def released_map(viewer: Viewer, shown: Shown, key: str) -> None:
 
 def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
     """A map for those who cannot see it: its title and how many hexagons each class has."""
-    counted = "; ".join(f"{entry.label}: {plural(entry.cells or 0, 'hexagon')}" for entry in entries)
-    return f"{painting.title}. {counted}."
+    counts = "; ".join(f"{entry.label}: {plural(entry.cells or 0, 'hexagon')}" for entry in entries)
+    return f"{painting.title}. {counts}."
 
 
 def sentences(viewer: Viewer, products: Products) -> None:
     """What the products say, and how right the published map is; all else is for specialists."""
-    first, *others = viewer.in_short(products)
+    first, *further = viewer.in_short(products)
     st.markdown(f"**{plain(first)}**")
     if promise := shown_words(viewer.bundle.published, viewer.bundle.statement):
         st.markdown(plain(f"As published: {promise}"))
     with st.expander("More in words, and for specialists", icon=":material/functions:"):
-        _listed([*others, *viewer.for_specialists(products)])
+        _listed([*further, *viewer.for_specialists(products)])
 
 
-def _listed(said: Sequence[str]) -> None:
-    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in said))
+def _listed(lines: Sequence[str]) -> None:
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in lines))
 
 
 def statement_facts(viewer: Viewer) -> None:
@@ -274,19 +276,19 @@ def anything_chosen() -> bool:
 
 def ask_bundle() -> Opened | str | None:
     """The bundle that a person opened, the sentence that names its fault, or None."""
-    known = offered()
-    wanted = None
-    _follow_address(known)
-    if known:
-        wanted = st.selectbox(
+    bundles = offered()
+    bundle = None
+    _follow_address(bundles)
+    if bundles:
+        bundle = st.selectbox(
             "Published maps",
-            known,
+            bundles,
             format_func=lambda bundle: bundle.title,
             placeholder="choose one",
             key=CHOSEN,
         )
     upload = st.file_uploader(
-        "Or open a bundle file (.zip)" if known else "Open a bundle file (.zip)",
+        "Or open a bundle file (.zip)" if bundles else "Open a bundle file (.zip)",
         "zip",
         help="It is checked before anything of it is shown: names, sizes, checksums, its statement, and that "
         "its maps follow from its paths. Nothing in it is ever executed.",
@@ -297,23 +299,23 @@ def ask_bundle() -> Opened | str | None:
         if upload is not None:
             st.query_params.pop("release", None)
             return Opened(_opened(f"upload {upload.file_id}", upload.getvalue()))
-        if wanted is not None:
-            st.query_params["release"] = st.session_state[FOLLOWED] = wanted.name
-            return Opened(_opened(f"{wanted.name} {_size(wanted.path)}", wanted.path), wanted.zipped)
+        if bundle is not None:
+            st.query_params["release"] = st.session_state[FOLLOWED] = bundle.name
+            return Opened(_opened(f"{bundle.name} {_size(bundle.path)}", bundle.path), bundle.zipped)
     except (WorkflowError, ValueError) as error:
         return str(error)
     if st.query_params.get("release") is not None:
-        others = " or choose one of the published maps" if known else ""
-        return f"There is no release of this address on this machine: open its bundle file{others}."
+        alternative = " or choose one of the published maps" if bundles else ""
+        return f"There is no release of this address on this machine: open its bundle file{alternative}."
     return None
 
 
-def _follow_address(known: tuple[StoredBundle, ...]) -> None:
+def _follow_address(bundles: tuple[StoredBundle, ...]) -> None:
     """Choose the bundle that a new address names, or none where it is not there; without one, the newest."""
     name = st.query_params.get("release")
     if name is not None and name != st.session_state.get(FOLLOWED):
         st.session_state[FOLLOWED] = name
-        st.session_state[CHOSEN] = next((bundle for bundle in known if bundle.name == name), None)
+        st.session_state[CHOSEN] = next((bundle for bundle in bundles if bundle.name == name), None)
 
 
 def _size(path: Path) -> int:
@@ -323,11 +325,11 @@ def _size(path: Path) -> int:
 
 def _opened(name: str, source: bytes | Path) -> Viewer:
     """The same bundle is read once per session."""
-    held = st.session_state.get(OPENED)
-    if held is None or held[0] != name:
-        held = (name, open_bundle(source))
-        st.session_state[OPENED] = held
-    viewer: Viewer = held[1]
+    cached = st.session_state.get(OPENED)
+    if cached is None or cached[0] != name:
+        cached = (name, open_bundle(source))
+        st.session_state[OPENED] = cached
+    viewer: Viewer = cached[1]
     return viewer
 
 
@@ -369,10 +371,10 @@ def _download_buttons(files: Sequence[Offer], name: str, columns: int) -> None:
         )
 
 
-def embedded_label(viewer: Viewer, whole: bool = False) -> None:
-    """Show the label, of the `whole` release or of this map, made anew from the checked statement, in a frame
-    that shares nothing with this page; `static/frame.css` gives it its height."""
-    label = viewer.whole_label if whole else viewer.bundle.label_html
+def embedded_label(viewer: Viewer, of_release: bool = False) -> None:
+    """Show the label, of the `of_release` release or of this map, made anew from the checked statement, in a
+    frame that shares nothing with this page; `static/frame.css` gives it its height."""
+    label = viewer.whole_label if of_release else viewer.bundle.label_html
     page = base64.b64encode(label.encode()).decode()
     with st.container(key="label"):
         st.iframe(

@@ -24,9 +24,9 @@ class Screen:
     section: str = "More"
 
 
-def _own(title: str, address: str, icon: str, question: str, **more: Any) -> Screen:
+def _own(title: str, address: str, icon: str, question: str, **options: Any) -> Screen:
     """A screen of this program, by the folder of its page and the name of its icon."""
-    return Screen(title, f"pages/{address}/page.py", address, f":material/{icon}:", question, **more)
+    return Screen(title, f"pages/{address}/page.py", address, f":material/{icon}:", question, **options)
 
 
 START = _own("Start", "start", "home", "Make a public map of where private values exceed a threshold.")
@@ -103,14 +103,14 @@ PAGES = Registry("hexcursion.pages", {screen.address: screen for screen in SCREE
 def all_sections() -> dict[str, tuple[Screen, ...]]:
     """Return the menu with the screens of installed packages after the main path; `PluginError` for a package
     whose screen does not load, or has an address that is taken."""
-    added: dict[str, tuple[Screen, ...]] = {}
+    plugged: dict[str, tuple[Screen, ...]] = {}
     for address in PAGES:
         if address not in PAGES.own:
             screen = PAGES[address]
-            added[screen.section] = (*added.get(screen.section, ()), screen)
-    first, path, *rest = SECTIONS
-    names = dict.fromkeys((first, path, *added, *rest))
-    return {name: (*SECTIONS.get(name, ()), *added.get(name, ())) for name in names}
+            plugged[screen.section] = (*plugged.get(screen.section, ()), screen)
+    first, path, *later = SECTIONS
+    names = dict.fromkeys((first, path, *plugged, *later))
+    return {name: (*SECTIONS.get(name, ()), *plugged.get(name, ())) for name in names}
 
 
 def neighbours(screen: Screen) -> tuple[Screen | None, Screen | None]:

@@ -67,8 +67,8 @@ def seconds_left(marks: Sequence[Mark], now: float) -> float | None:
         return None
 
     def pace(since: float) -> float:
-        done = next((fraction for spent, fraction in reversed(marks) if spent <= since), 0.0)
-        return (marks[-1][1] - done) / (now - since)
+        share = next((fraction for spent, fraction in reversed(marks) if spent <= since), 0.0)
+        return (marks[-1][1] - share) / (now - since)
 
     half, quarter = pace(now / 2), pace(3 * now / 4)
     if not 0 < max(half, quarter) <= STEADY * min(half, quarter):
@@ -215,7 +215,7 @@ def in_subprocess(
     *arguments: Any,
     niceness: int = NICE,
     cpu_seconds: int | None = None,
-    **named: Any,
+    **keywords: Any,
 ) -> Result:
     """Run `work(report, ...)` in a subprocess when its turn comes; return its result or raise its error.
 
@@ -223,8 +223,8 @@ def in_subprocess(
     pickled and travel through a pipe, never a file. `cpu_seconds` is what it may compute, also where nothing
     of Python runs: `WorkflowError` for more. `Lost` where the process ended without an answer."""
     with _turns().turn(whose(), lambda why: report(0.0, why), getattr(_THREAD, "address", None)):
-        whole = partial(work, **named) if named else work
-        return _in_a_process(report, whole, arguments, niceness, cpu_seconds)
+        call = partial(work, **keywords) if keywords else work
+        return _in_a_process(report, call, arguments, niceness, cpu_seconds)
 
 
 def in_background(
@@ -235,10 +235,12 @@ def in_background(
     """Return a function that starts `work(report, ...)` as a job in another process of this niceness, which
     may compute for `cpu_seconds`. An unasked job ends when its reader leaves (`Job.left`)."""
 
-    def begin(*arguments: Given.args, **named: Given.kwargs) -> Job[Result]:
+    def begin(*arguments: Given.args, **keywords: Given.kwargs) -> Job[Result]:
         def run(report: Report) -> Result:
             heard = _while_read(report) if niceness == UNASKED else report
-            return in_subprocess(heard, work, *arguments, niceness=niceness, cpu_seconds=cpu_seconds, **named)
+            return in_subprocess(
+                heard, work, *arguments, niceness=niceness, cpu_seconds=cpu_seconds, **keywords
+            )
 
         return Job(run)
 
@@ -252,7 +254,7 @@ def _in_a_process(
     niceness: int,
     cpu_seconds: int | None,
 ) -> Result:
-    given = ForkingPickler.dumps((work, arguments))
+    task = ForkingPickler.dumps((work, arguments))
     scratch = PrivateFolder()
     ours, theirs = Pipe()
     child = subprocess.Popen(
@@ -271,7 +273,7 @@ def _in_a_process(
         },
     )
     theirs.close()
-    sender = threading.Thread(target=_hand_over, args=(ours, given), daemon=True)
+    sender = threading.Thread(target=_hand_over, args=(ours, task), daemon=True)
     sender.start()
     try:
         answer: Result = _followed(ours, report)
@@ -294,11 +296,11 @@ def _in_a_process(
         shutil.rmtree(scratch.path, ignore_errors=True)
 
 
-def _hand_over(connection: Connection, given: memoryview) -> None:
+def _hand_over(connection: Connection, task: memoryview) -> None:
     """Send what to do, in a thread of its own: a process that has not started yet reads nothing, and a person
     may cancel meanwhile."""
     with suppress(OSError):  # it ended: `_followed` says so
-        connection.send_bytes(given)
+        connection.send_bytes(task)
 
 
 def workers() -> int:

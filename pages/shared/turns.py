@@ -59,7 +59,7 @@ class Turns:
                 for line in (self._waiting, self._running):
                     if mine in line:
                         line.remove(mine)
-                if mine.crowd not in {one.crowd for one in (*self._waiting, *self._running)}:
+                if mine.crowd not in {ticket.crowd for ticket in (*self._waiting, *self._running)}:
                     self._latest.pop(mine.crowd, None)
                 self._changed.notify_all()
 
@@ -68,7 +68,7 @@ class Turns:
         with self._changed:
             if self._has_turn(mine):
                 return "Waiting for another computation of yours to end"
-            able = [each for each in self._waiting if not self._has_turn(each)]
+            able = [ticket for ticket in self._waiting if not self._has_turn(ticket)]
             line = self._in_turn(_first_of_each(able))
             ahead = line.index(mine) if mine in line else None
             if ahead is None:
@@ -80,32 +80,32 @@ class Turns:
                 self._turn += 1
                 self._latest[mine.crowd] = self._turn
                 return None
-            before = ahead - max(free, 0)
-            if before == 0:
+            count = ahead - max(free, 0)
+            if count == 0:
                 return "Waiting for a computation of somebody else to end; yours is next"
-            return f"Waiting for computations of others to end; {plural(before, 'computation')} before yours"
+            return f"Waiting for computations of others to end; {plural(count, 'computation')} before yours"
 
     def _in_turn(self, tickets: list[_Ticket]) -> list[_Ticket]:
         """Order as they will begin: a crowd's second after the first of every other crowd."""
         rounds: Counter[Hashable] = Counter()
         keys = {}
-        for place, one in enumerate(tickets):
-            keys[id(one)] = (rounds[one.crowd], self._latest.get(one.crowd, 0), place)
-            rounds[one.crowd] += 1
-        return sorted(tickets, key=lambda one: keys[id(one)])
+        for place, ticket in enumerate(tickets):
+            keys[id(ticket)] = (rounds[ticket.crowd], self._latest.get(ticket.crowd, 0), place)
+            rounds[ticket.crowd] += 1
+        return sorted(tickets, key=lambda ticket: keys[id(ticket)])
 
     def _has_turn(self, ticket: _Ticket) -> bool:
-        return ticket.owner is not None and any(each.owner == ticket.owner for each in self._running)
+        return ticket.owner is not None and any(active.owner == ticket.owner for active in self._running)
 
 
 def _first_of_each(tickets: list[_Ticket]) -> list[_Ticket]:
     """Of each owner's tickets the first; all of nobody's."""
-    seen: set[Hashable] = set()
+    owners: set[Hashable] = set()
     first = []
-    for each in tickets:
-        if each.owner is None or each.owner not in seen:
-            first.append(each)
-            seen.add(each.owner)
+    for ticket in tickets:
+        if ticket.owner is None or ticket.owner not in owners:
+            first.append(ticket)
+            owners.add(ticket.owner)
     return first
 
 
@@ -113,9 +113,9 @@ def at_once(cores: int, workers: int) -> int:
     """Return how many computations run at once: as the environment says, otherwise as the cores can do.
 
     `WorkflowError` where the environment says something else than a whole number above 0."""
-    said = os.environ.get(VARIABLE, "").strip()
-    if not said:
+    value = os.environ.get(VARIABLE, "").strip()
+    if not value:
         return max(1, cores // workers)
-    if not said.isascii() or not said.isdigit() or int(said) < 1:
-        raise WorkflowError(f"{VARIABLE} is a whole number of computations, at least 1, not {said[:20]!r}.")
-    return int(said)
+    if not value.isascii() or not value.isdigit() or int(value) < 1:
+        raise WorkflowError(f"{VARIABLE} is a whole number of computations, at least 1, not {value[:20]!r}.")
+    return int(value)

@@ -101,7 +101,7 @@ else:
         )
     with label:
         of_all = viewer.atlas is not None and st.toggle("Of all maps together", key="viewer_whole_label")
-        embedded_label(viewer, whole=of_all)
+        embedded_label(viewer, of_release=of_all)
     with paper:
         st.caption(plain(f"Credits are {PUBLISHERS}."))
         for text in statement["attribution"] or ["No attribution is asked for."]:

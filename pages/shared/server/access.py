@@ -121,10 +121,10 @@ def _secrets() -> Secrets:
 def reach_of(uploads: PrivateFolder) -> AllowedPaths:
     """Return which files of this machine the session may name: below the folders that the operator lists in
     the secrets or in HEXCURSION_DATA; without a list, any path while only this machine reaches the app."""
-    allowed = granted()
+    grant = granted()
     return reach(
-        None if allowed.data is None else list(allowed.data),
-        loopback=allowed.alone and allowed.mode == "curator",
+        None if grant.data is None else list(grant.data),
+        loopback=grant.alone and grant.mode == "curator",
         uploads=uploads.path,
     )
 

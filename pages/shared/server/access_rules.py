@@ -152,16 +152,16 @@ def _mode(environment: Mapping[str, str], arguments: Sequence[str]) -> Mode:
     unknown = [argument for argument in arguments if argument != VIEWER_ARGUMENT]
     if unknown:
         raise Locked(f"The app does not know the argument {unknown[0]}: it takes {VIEWER_ARGUMENT} only.")
-    said = environment.get(MODE, "").strip().lower()
-    if said and said not in MODES:
-        raise Locked(f"{MODE} is {said!r}: it must be {' or '.join(MODES)}, or unset.")
-    return "viewer" if arguments or said == "viewer" else "curator"
+    value = environment.get(MODE, "").strip().lower()
+    if value and value not in MODES:
+        raise Locked(f"{MODE} is {value!r}: it must be {' or '.join(MODES)}, or unset.")
+    return "viewer" if arguments or value == "viewer" else "curator"
 
 
-def _hosts(environment: Mapping[str, str], named: Iterable[str]) -> tuple[str, ...]:
+def _hosts(environment: Mapping[str, str], further: Iterable[str]) -> tuple[str, ...]:
     """The names under which others reach the app; none where only loopback names are known."""
-    given = [*environment.get(HOSTS, "").replace(",", " ").split(), *named]
-    hosts = tuple(dict.fromkeys(host.strip().lower().rstrip(".").strip("[]") for host in given))
+    entries = [*environment.get(HOSTS, "").replace(",", " ").split(), *further]
+    hosts = tuple(dict.fromkeys(host.strip().lower().rstrip(".").strip("[]") for host in entries))
     for host in hosts:
         if not _is_name(host):
             raise Locked(
@@ -223,22 +223,24 @@ def _sections(secrets: Secrets) -> Mapping[str, Any]:
 
 
 def _meant(name: str) -> str:
-    known = [f"[{section}]" for section in SECTIONS]
+    sections = [f"[{section}]" for section in SECTIONS]
     near = difflib.get_close_matches(name.casefold(), SECTIONS, n=1)
     if near:
         return f"write [{near[0]}]"
     if name in OURS:
         return "it belongs into the section [hexcursion]"
-    return f"it knows {' and '.join(known)}; keep other programs' secrets in another file"
+    return f"it knows {' and '.join(sections)}; keep other programs' secrets in another file"
 
 
 def _curators(ours: Mapping[str, Any]) -> frozenset[str] | None:
     listed = ours.get("curators")
     if listed is None:
         return None
-    if not isinstance(listed, list) or not all(isinstance(one, str) and "@" in one for one in listed):
+    if not isinstance(listed, list) or not all(
+        isinstance(address, str) and "@" in address for address in listed
+    ):
         raise Locked('curators must be a list of e-mail addresses, like ["ada@example.org"].')
-    return frozenset(one.strip().lower() for one in listed)
+    return frozenset(address.strip().lower() for address in listed)
 
 
 def _data(ours: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -246,7 +248,9 @@ def _data(ours: Mapping[str, Any]) -> tuple[str, ...] | None:
     if listed is None:
         return None
     folders = [listed] if isinstance(listed, str) else listed
-    if not isinstance(folders, list) or not all(isinstance(one, str) and one.strip() for one in folders):
+    if not isinstance(folders, list) or not all(
+        isinstance(folder, str) and folder.strip() for folder in folders
+    ):
         raise Locked('data must be a folder or a list of folders, like ["/srv/data"].')
     return tuple(folders)
 

@@ -41,8 +41,8 @@ REFUSAL = "This app does not answer under this name. Its operator can add the na
 
 def is_open(path: str) -> bool:
     """Whether an address is not one of those that Streamlit has for its operators or for other programs."""
-    _, core, own = path.partition(CORE)
-    return not core or own.split("/", 1)[0] in OPEN
+    _, core, address = path.partition(CORE)
+    return not core or address.split("/", 1)[0] in OPEN
 
 
 def host_name(header: str | None) -> str | None:
@@ -100,14 +100,14 @@ class Gate:
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
             return
         host, origin = _header(scope, b"host"), _header(scope, b"origin")
-        meant = host_allowed(host, self.hosts) and (not self.loopback_only or _arrived_here(scope))
+        host_fits = host_allowed(host, self.hosts) and (not self.loopback_only or _arrived_here(scope))
         if kind == "websocket":
-            if meant and origin_allowed(origin, host):
+            if host_fits and origin_allowed(origin, host):
                 await self.app(scope, receive, send)
                 return
             await receive()
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
-        elif meant:
+        elif host_fits:
             await self.app(scope, receive, send)
         else:
             await PlainTextResponse(REFUSAL, MISDIRECTED)(scope, receive, send)
@@ -199,8 +199,8 @@ def security_policy(front_page: bytes) -> str:
     map, which is asked only when a reader switches streets on. Tables are decoded by WebAssembly and small
     components are loaded as blobs, hence 'wasm-unsafe-eval' and blob: for scripts; Streamlit styles its
     elements inline. Nobody may frame the app: a click on Release could be stolen."""
-    shown, _ = of_each(lambda reading: reading.script().encode())  # the viewer says which are damaged
-    ours = [*_INLINE.findall(front_page), *shown]
+    scripts, _ = of_each(lambda reading: reading.script().encode())  # the viewer says which are damaged
+    ours = [*_INLINE.findall(front_page), *scripts]
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in ours)
     rules = {
         "default-src": "'self'",
@@ -249,11 +249,11 @@ class Headers:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = [
+                headers = [
                     (key, value) for key, value in message.get("headers", ()) if key.lower() not in dropped
                 ]
-                given = [(key, _secured(key, value) if secure else value) for key, value in given]
-                message = {**message, "headers": [*given, *self.headers]}
+                headers = [(key, _secured(key, value) if secure else value) for key, value in headers]
+                message = {**message, "headers": [*headers, *self.headers]}
             await send(message)
 
         await self.app(scope, receive, sending)
@@ -277,8 +277,8 @@ _OFFERED: dict[str, Path] = {}
 
 def check_the_operators_basemap() -> None:
     """Try the file in HEXCURSION_BASEMAP, where one is named; `GeoError` with one sentence for a bad one."""
-    if named := os.environ.get(BASEMAP_VARIABLE):
-        read_basemap(named)
+    if path := os.environ.get(BASEMAP_VARIABLE):
+        read_basemap(path)
 
 
 def basemap_address(path: Path) -> str:

@@ -195,17 +195,17 @@ class IdleSessions:
 
     def left(self, session: str) -> None:
         """Note that the connection of a session ended."""
-        seen = self._seen.get(session)
-        if seen is not None:
-            seen.left = self._clock()
+        visit = self._seen.get(session)
+        if visit is not None:
+            visit.left = self._clock()
 
     def due(self) -> tuple[str, ...]:
         """The sessions to free now; they are forgotten here."""
         now = self._clock()
         due = tuple(
             session
-            for session, seen in self._seen.items()
-            if now - seen.heard >= self.limit or (seen.left is not None and now - seen.left >= self.leave)
+            for session, visit in self._seen.items()
+            if now - visit.heard >= self.limit or (visit.left is not None and now - visit.left >= self.leave)
         )
         for session in due:
             del self._seen[session]
@@ -218,8 +218,8 @@ GOING_AWAY, TRY_AGAIN_LATER = 1001, 1013
 class Brief(ServerProtocol):
     """A connection that takes short messages: Streamlit gathers 200 MB of each stranger's before it looks."""
 
-    def __init__(self, **named: Any) -> None:
-        super().__init__(**{**named, "max_size": MOST_SAID})
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "max_size": MOST_SAID})
 
 
 class Connections:
@@ -301,15 +301,15 @@ class Watch:
 
     async def _watch(self, end: asyncio.Event, scope: Scope, receive: Receive, send: Send) -> None:
         # A browser that connects anew names its session; where nothing was going on, no run begins by that.
-        named = scope.get("subprotocols") or ()
-        session: str | None = next((name for name in named if self.connections.idle.knows(name)), None)
-        asked = begun = over = False
+        protocols = scope.get("subprotocols") or ()
+        session: str | None = next((name for name in protocols if self.connections.idle.knows(name)), None)
+        has_asked = begun = over = False
         if session is not None:
             self.connections.opened(session, end)
             self.connections.held.speaks(end)
 
         def unheard() -> None:
-            if session is None and not asked:  # nothing was asked for: the place is for another reader
+            if session is None and not has_asked:  # nothing was asked for: the place is for another reader
                 end.set()
 
         def unbegun() -> None:
@@ -320,10 +320,10 @@ class Watch:
         waited = (later(sockets.SILENT_SECONDS, unheard), later(LEAVE_SECONDS, unbegun))
 
         async def receiving() -> Message:
-            nonlocal asked
+            nonlocal has_asked
             message = await _first(receive, end)
             if message["type"] == "websocket.receive":
-                asked = True
+                has_asked = True
                 self.connections.held.speaks(end)
                 if session is not None:
                     self.connections.idle.heard(session)

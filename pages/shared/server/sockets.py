@@ -34,8 +34,8 @@ class Held:
         connections at once, of all addresses together and of one
     """
 
-    def __init__(self, most: int, of_one: int) -> None:
-        self._most, self._of_one = most, of_one
+    def __init__(self, limit: int, of_one: int) -> None:
+        self._most, self._of_one = limit, of_one
         self._places: dict[Hashable, str] = {}
         self._of: Counter[str] = Counter()
         self._silent: dict[str, dict[Hashable, Callable[[], None]]] = {}
@@ -52,7 +52,7 @@ class Held:
         if not shared and self._of[address] >= self._of_one:
             crowd = address
         elif len(self._places) >= self._most:
-            crowd = max(self._silent, key=lambda one: len(self._silent[one]), default=address)
+            crowd = max(self._silent, key=lambda other: len(self._silent[other]), default=address)
         else:
             crowd = None
         if crowd is not None:
@@ -97,8 +97,8 @@ def many_speak_through(address: str) -> bool:
     return is_loopback(address) or "*" in trusted or address in trusted
 
 
-def bounded(protocol: type[Any], held: Held) -> type[Any]:
-    """Return uvicorn's HTTP protocol with the limits of `held`, and an end to silence.
+def bounded(protocol: type[Any], places: Held) -> type[Any]:
+    """Return uvicorn's HTTP protocol with the limits of `places`, and an end to silence.
 
     uvicorn waits for the first request of a connection, and for the rest of any, as long as it takes."""
 
@@ -108,7 +108,7 @@ def bounded(protocol: type[Any], held: Held) -> type[Any]:
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
             address = str((transport.get_extra_info("peername") or ("",))[0])
-            if held.enter(address, self, transport.abort, shared=many_speak_through(address)):
+            if places.enter(address, self, transport.abort, shared=many_speak_through(address)):
                 self._look()
             else:
                 transport.abort()
@@ -130,9 +130,9 @@ def bounded(protocol: type[Any], held: Held) -> type[Any]:
                 self._let_go()  # what became a WebSocket has its place there
             elif self.cycle is not None and not self.cycle.response_complete:
                 self._stop_waiting()
-                held.speaks(self)
+                places.speaks(self)
             else:
-                held.silent(self, self.transport.abort)
+                places.silent(self, self.transport.abort)
                 if self._waiting is None:
                     self._waiting = self.loop.call_later(SILENT_SECONDS, self.transport.abort)
 
@@ -143,7 +143,7 @@ def bounded(protocol: type[Any], held: Held) -> type[Any]:
 
         def _let_go(self) -> None:
             self._stop_waiting()
-            held.leave(self)
+            places.leave(self)
 
     return Bounded
 
@@ -156,6 +156,6 @@ def bound() -> None:
         files = max(soft, min(hard, MOST_FILES))
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
     base = getattr(auto.AutoHTTPProtocol, "_unbounded", auto.AutoHTTPProtocol)
-    held = Held(min(MOST_ASKING, files // 2), MOST_ASKING_OF_ONE)
-    auto.AutoHTTPProtocol = bounded(base, held)
+    places = Held(min(MOST_ASKING, files // 2), MOST_ASKING_OF_ONE)
+    auto.AutoHTTPProtocol = bounded(base, places)
     auto.AutoHTTPProtocol._unbounded = base

@@ -69,8 +69,8 @@ def session_state(session: str) -> SessionState | None:
     """Return what a session of the running server holds, None where there is no such session."""
     if not runtime.exists():
         return None
-    known = runtime.get_instance().get_app_session(session)
-    return None if known is None else known.session_state
+    app_session = runtime.get_instance().get_app_session(session)
+    return None if app_session is None else app_session.session_state
 
 
 def is_active(session: str) -> bool:
@@ -116,10 +116,10 @@ class Uploads:
 
     def places(self, session: str, names: Sequence[str]) -> list[FileURLs]:
         """Return a fresh place for each of the files that a widget of a session asks for."""
-        made = self._manager.get_upload_urls(session, names)
+        urls = self._manager.get_upload_urls(session, names)
         return [
             FileURLs(file_id=place.file_id, upload_url=place.upload_url, delete_url=place.delete_url)
-            for place in made
+            for place in urls
         ]
 
     def sizes(self, session: str) -> dict[str, int]:
@@ -127,10 +127,10 @@ class Uploads:
         files = self._manager.file_storage.get(session, {})
         return {name: len(file.data) for name, file in files.items()}
 
-    def remove_talkative(self, session: str, name: str, most: int) -> None:
-        """Remove a file whose own name and type take more than `most` bytes."""
+    def remove_talkative(self, session: str, name: str, limit: int) -> None:
+        """Remove a file whose own name and type take more than `limit` bytes."""
         for file in self._manager.get_files(session, [name]):
-            if len(file.name) + len(file.type) > most:
+            if len(file.name) + len(file.type) > limit:
                 self._manager.remove_file(session, name)
 
     def forget_ended(self) -> None:

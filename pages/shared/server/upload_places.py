@@ -58,15 +58,15 @@ def bounds_of(mode: Mode, largest: int) -> Bounds:
     `largest` bytes.
 
     `Locked` where the environment names no whole number of megabytes above 0."""
-    said = os.environ.get(VARIABLE, "").strip()
-    if said and not (said.isascii() and said.isdigit() and int(said) > 0):
+    value = os.environ.get(VARIABLE, "").strip()
+    if value and not (value.isascii() and value.isdigit() and int(value) > 0):
         raise Locked(
-            f"{VARIABLE} is {said[:20]!r}: it must be a whole number of megabytes above 0, or unset."
+            f"{VARIABLE} is {value[:20]!r}: it must be a whole number of megabytes above 0, or unset."
         )
     session = min(largest, VIEWER_SESSION) if mode == "viewer" else 4 * largest
     memory = memory_limit()
     together = 4 * session if memory is None else min(4 * session, memory // SHARE)
-    together = int(said) * MEGABYTE if said else together
+    together = int(value) * MEGABYTE if value else together
     return Bounds(min(session, together), together)
 
 
@@ -110,27 +110,27 @@ class Places:
             while True:
                 message = await receive()
                 with suppress(DecodeError):  # Streamlit reports the fault
-                    said = BackMsg.FromString(message.get("bytes") or b"")
-                    if said.WhichOneof("type") == "file_urls_request":
-                        if len(said.file_urls_request.file_names) > MOST_FILES:
+                    question = BackMsg.FromString(message.get("bytes") or b"")
+                    if question.WhichOneof("type") == "file_urls_request":
+                        if len(question.file_urls_request.file_names) > MOST_FILES:
                             continue  # no widget of ours asks so; the question is not passed on
-                        unanswered[said.file_urls_request.request_id] = said.file_urls_request
+                        unanswered[question.file_urls_request.request_id] = question.file_urls_request
                         while len(unanswered) > MOST_FILES:
                             unanswered.pop(next(iter(unanswered)))
                 return message
 
         async def sending(message: Message) -> None:
             if unanswered and message.get("bytes"):
-                said = ForwardMsg.FromString(message["bytes"])
-                if said.WhichOneof("type") == "file_urls_response":
-                    unanswered.pop(said.file_urls_response.response_id, None)
-                    self._hand_out(said)
+                answer = ForwardMsg.FromString(message["bytes"])
+                if answer.WhichOneof("type") == "file_urls_response":
+                    unanswered.pop(answer.file_urls_response.response_id, None)
+                    self._hand_out(answer)
             else:
-                said = ForwardMsg()
+                answer = ForwardMsg()
             await send(message)
-            if said.WhichOneof("type") == "new_session":
+            if answer.WhichOneof("type") == "new_session":
                 for request in unanswered.values():
-                    payload = answered(said.new_session.initialize.session_id, request)
+                    payload = answered(answer.new_session.initialize.session_id, request)
                     self._hand_out(ForwardMsg.FromString(payload))
                     await send({"type": "websocket.send", "bytes": payload})
                 unanswered.clear()
@@ -162,11 +162,11 @@ class Places:
         async def counting() -> Message:
             nonlocal arrived
             message = await receive()
-            more = len(message.get("body", b""))
-            if more and (lacking := self._lacking(session, name, more)) is not None:
+            length = len(message.get("body", b""))
+            if length and (lacking := self._lacking(session, name, length)) is not None:
                 raise HTTPException(*lacking)
-            arrived += more
-            self._arriving[session] += more
+            arrived += length
+            self._arriving[session] += length
             return message
 
         try:
@@ -178,14 +178,14 @@ class Places:
             # Streamlit asks for the session before the bytes, and not again after them.
             UPLOADS.forget_ended()
 
-    def _lacking(self, session: str, name: str, more: int) -> tuple[int, str] | None:
-        """Why `more` bytes are not taken, None where there is room; a file may be put anew."""
+    def _lacking(self, session: str, name: str, arriving: int) -> tuple[int, str] | None:
+        """Why `arriving` bytes are not taken, None where there is room; a file may be put anew."""
         files = {place: size + BESIDE for place, size in UPLOADS.sizes(session).items()}
         replaced = files.pop(name, 0)
-        if sum(files.values()) + self._arriving[session] + more + BESIDE > self.bounds.session:
+        if sum(files.values()) + self._arriving[session] + arriving + BESIDE > self.bounds.session:
             return 413, FULL
         size, number = UPLOADS.together
-        held = size + BESIDE * number - replaced
-        if held + self._arriving.total() + more + BESIDE > self.bounds.together:
+        size_held = size + BESIDE * number - replaced
+        if size_held + self._arriving.total() + arriving + BESIDE > self.bounds.together:
             return 503, ALL_FULL
         return None

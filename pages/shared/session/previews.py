@@ -86,11 +86,11 @@ def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> 
     """Read a source and say how many rows it kept and dropped; `spread` keeps quantiles: of reference data,
     never of private ones. `WorkflowError` if it cannot be read."""
     observations, report = load_source(source, unit)
-    seen = _preview(observations, report.lines())
+    preview = _preview(observations, report.lines())
     if not spread or observations.size == 0:
-        return seen
+        return preview
     quantiles = np.quantile(observations.value, np.linspace(0.0, 1.0, QUANTILES + 1))
-    return replace(seen, quantiles=tuple(quantiles.tolist()))
+    return replace(preview, quantiles=tuple(quantiles.tolist()))
 
 
 @as_workflow_errors()
@@ -111,20 +111,20 @@ def missing_shares(source: SourceSettings, units: Mapping[str, str]) -> dict[str
 def propose_columns(
     path: str,
     layer: str | None = None,
-    said: Written = Written(),  # noqa: B008 - frozen
+    notation: Written = Written(),  # noqa: B008 - frozen
 ) -> ColumnGuess:
     """Guess which columns of a table hold coordinates and value, for a person to confirm; `WorkflowError` if
     it cannot be read."""
-    return guess_columns(path, layer=layer, said=said)
+    return guess_columns(path, layer=layer, said=notation)
 
 
 def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
     step = max(1, -(-observations.size // PLACES_SHOWN))
-    shown = np.unique(np.r_[0 : observations.size : step, 0 : min(ROWS_SHOWN, observations.size)])
-    longitude, latitude = to_lonlat(observations.x[shown], observations.y[shown], observations.crs)
+    sample = np.unique(np.r_[0 : observations.size : step, 0 : min(ROWS_SHOWN, observations.size)])
+    longitude, latitude = to_lonlat(observations.x[sample], observations.y[sample], observations.crs)
     places = np.round(np.column_stack([longitude, latitude]), 5)
-    first, known = min(ROWS_SHOWN, observations.size), np.isfinite(places).all(axis=1)
-    classes, limits = value_classes(observations.value[shown][known])
+    first, located = min(ROWS_SHOWN, observations.size), np.isfinite(places).all(axis=1)
+    classes, limits = value_classes(observations.value[sample][located])
     rows = np.column_stack([places[:first], observations.value[:first]])
     return Preview(
         lines=lines,
@@ -134,7 +134,7 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
         generated=observations.generated,
         attribution=observations.attribution,
         rows=tuple(map(tuple, rows.tolist())),
-        places=tuple(map(tuple, places[known].tolist())),
+        places=tuple(map(tuple, places[located].tolist())),
         classes=classes,
         limits=limits,
     )
@@ -193,17 +193,17 @@ def area_of_choices(choices: Mapping[str, Any]) -> NamedArea:
     )
 
 
-def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
+def domain_of_choices(area_choice: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
     """The cells of the file or box that was asked for, with the features and date line of choices."""
-    region, bbox, resolution = asked
+    region, bbox, resolution = area_choice
     return domain_of(replace(area_of_choices(choices), region=region, bbox=bbox), resolution)
 
 
 @as_workflow_errors()
 def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...]:
     """Return the public layers that choices name; `WorkflowError` if one cannot be drawn."""
-    named = ("layers", "label_columns", "layer_colours", "layer_widths")
-    paths, columns, colours, widths = (choices.get(name, ()) for name in named)
+    keys = ("layers", "label_columns", "layer_colours", "layer_widths")
+    paths, columns, colours, widths = (choices.get(name, ()) for name in keys)
     return load_layers(paths, columns, domain, colours, widths)
 
 
@@ -243,11 +243,11 @@ def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
     inside, basis, many = "–", "Of the places of the private rows.", False
     if preview is not None and preview.places:
         lon, lat = np.array(preview.places).T
-        found, looked = int((domain.locate(lon, lat) >= 0).sum()), len(preview.places)
-        inside = f"{found:,} of {preview.size:,}"
-        many = looked - found > model.MOST_DROPPED * looked
+        inside_count, looked = int((domain.locate(lon, lat) >= 0).sum()), len(preview.places)
+        inside = f"{inside_count:,} of {preview.size:,}"
+        many = looked - inside_count > model.MOST_DROPPED * looked
         if looked < preview.size:
-            inside = f"about {100 * found / looked:.0f} %"
+            inside = f"about {100 * inside_count / looked:.0f} %"
             basis = (
                 f"Of a sample of {looked:,} of the {preview.size:,} rows; the search and the release "
                 "count all of them."
@@ -273,8 +273,8 @@ def proposal_of(shape: Any, records: int | None, reference: Preview | None = Non
     if records is None and reference is not None and reference.places:
         lon, lat = np.array(reference.places).T
         records = round(share_inside(shape, lon, lat) * reference.size) or None
-    found = propose(shape, records)
-    return found if COARSEST <= found.resolution <= FINEST else None
+    proposal = propose(shape, records)
+    return proposal if COARSEST <= proposal.resolution <= FINEST else None
 
 
 def columns_of(path: str) -> dict[str, tuple[str, ...]]:

@@ -133,10 +133,10 @@ def offer_choices(work: Workspace) -> None:
 
 
 def remembered(
-    label: Markdown, types: list[str] | None, key: str, work: Workspace, **more: Any
+    label: Markdown, types: list[str] | None, key: str, work: Workspace, **options: Any
 ) -> str | None:
     """An upload that stays chosen when the screen is left, though the browser's widget forgets it."""
-    st.file_uploader(label, types, key=f"{key}_upload", on_change=_keep_upload, args=(work, key), **more)
+    st.file_uploader(label, types, key=f"{key}_upload", on_change=_keep_upload, args=(work, key), **options)
     path: str | None = work.uploads.get(key)
     if path is not None and st.session_state[f"{key}_upload"] is None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -183,45 +183,49 @@ def text_of(work: Workspace) -> str:
         return ""
     about = {"kind": work.kind, **{name: work.choices.get(name, "") for name in ABOUT[1:]}}
     # A threshold relative to a file, or to reference data, means another thing without them.
-    counted = work.choices.get("values") == "count"
-    relative = counted or work.choices.get("limits") is not None or work.choices.get("change")
+    is_count = work.choices.get("values") == "count"
+    relative = is_count or work.choices.get("limits") is not None or work.choices.get("change")
     names = [name for name in NAMES if not (relative and name in OF_THE_VALUES)]
-    chosen = {name: work.choices[name] for name in names if work.choices.get(name) is not None}
-    return json.dumps({"about": about, "choices": chosen, "columns": work.columns})
+    choices = {name: work.choices[name] for name in names if work.choices.get(name) is not None}
+    return json.dumps({"about": about, "choices": choices, "columns": work.columns})
 
 
 def read_kept(text: str) -> dict[str, Any]:
     """What a tab gives back: a person may have changed it, so each choice is checked, and a bad one left."""
     try:
-        found = json.loads(text[:LONGEST])
-        about, chosen = dict(found["about"]), dict(found["choices"])
+        record = json.loads(text[:LONGEST])
+        about, choices = dict(record["about"]), dict(record["choices"])
     except (ValueError, TypeError, KeyError):
         return {}
     good: dict[str, Any] = {name: str(about.get(name, "")) for name in ABOUT}
-    columns = _read_columns(found.get("columns"))
-    return {**good, **_checked(NAMES, chosen), **({"columns": columns} if columns else {})}
+    columns = _read_columns(record.get("columns"))
+    return {**good, **_checked(NAMES, choices), **({"columns": columns} if columns else {})}
 
 
-def _read_columns(found: Any) -> dict[str, dict[str, Any]]:
+def _read_columns(columns: Any) -> dict[str, dict[str, Any]]:
     """The columns of an atlas and what each has for itself, as far as it is valid."""
-    if not isinstance(found, dict):
+    if not isinstance(columns, dict):
         return {}
-    good = {name: own for name, own in found.items() if len(name) <= LONGEST_NAME and isinstance(own, dict)}
+    good = {
+        name: column
+        for name, column in columns.items()
+        if len(name) <= LONGEST_NAME and isinstance(column, dict)
+    }
     weight = fields_of(ColumnChoices)["weight"]
     checked = {name: _checked(OWN, good[name]) for name in list(good)[:MOST_COLUMNS]}
-    for name, own in checked.items():
+    for name, column in checked.items():
         if "weight" in good[name]:
             with suppress(WorkflowError):
-                own["weight"] = weight.check(good[name]["weight"])
+                column["weight"] = weight.check(good[name]["weight"])
     return checked
 
 
-def _checked(names: Sequence[str], chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(names: Sequence[str], choices: Mapping[str, Any]) -> dict[str, Any]:
     """The valid ones of some settings."""
     good = {}
     for name in names:
-        if name in chosen:
-            value = chosen[name]
+        if name in choices:
+            value = choices[name]
             try:
                 good[name] = field(name).check(tuple(value) if isinstance(value, list) else value)
             except WorkflowError:
@@ -229,33 +233,33 @@ def _checked(names: Sequence[str], chosen: Mapping[str, Any]) -> dict[str, Any]:
     return good
 
 
-def give_back(work: Workspace, kept: dict[str, Any]) -> None:
+def give_back(work: Workspace, record: dict[str, Any]) -> None:
     """Put kept choices under those that came with data of the same kind; the question for the same values."""
     about = {"kind": work.kind, **{name: work.choices.get(name, "") for name in ABOUT[1:]}}
-    if kept.get("kind") != work.kind:
+    if record.get("kind") != work.kind:
         return
-    same = all(kept.get(name) == about[name] for name in ABOUT)
+    same = all(record.get(name) == about[name] for name in ABOUT)
     names = [name for name in NAMES if same or name not in OF_THE_VALUES]
-    work.choices = {**{name: kept[name] for name in names if name in kept}, **work.choices}
-    for place, (name, own) in enumerate(work.columns.items()):
-        before = kept.get("columns", {}).get(name, {})
+    work.choices = {**{name: record[name] for name in names if name in record}, **work.choices}
+    for place, (name, column) in enumerate(work.columns.items()):
+        column_before = record.get("columns", {}).get(name, {})
         # The unit of the first column was said anew, those of the others were only proposed.
-        if place or before.get("value_unit") == own.get("value_unit"):
-            work.choose_column(name, **{**own, **before})
+        if place or column_before.get("value_unit") == column.get("value_unit"):
+            work.choose_column(name, **{**column, **column_before})
 
 
-def words_of(kept: dict[str, Any]) -> str:
+def words_of(record: dict[str, Any]) -> str:
     """What is kept, in one line; "" for nothing."""
-    parts = [plural(len(kept["columns"]), "column")] if "columns" in kept else []
-    if "threshold" in kept:
-        unit = "% of yes" if kept.get("values") == "yes-no" else kept.get("value_unit", "")
-        parts.append(f"the threshold {quantity(kept['threshold'], unit)}")
-    if "centre" in kept or "clip" in kept:
+    parts = [plural(len(record["columns"]), "column")] if "columns" in record else []
+    if "threshold" in record:
+        unit = "% of yes" if record.get("values") == "yes-no" else record.get("value_unit", "")
+        parts.append(f"the threshold {quantity(record['threshold'], unit)}")
+    if "centre" in record or "clip" in record:
         parts.append("what is usual")
-    if "bbox" in kept:
+    if "bbox" in record:
         parts.append("the bounding box")
-    if "resolution" in kept:
-        parts.append(f"resolution {kept['resolution']}")
-    if "epsilon" in kept:
-        parts.append(f"ε {kept['epsilon']:g}")
+    if "resolution" in record:
+        parts.append(f"resolution {record['resolution']}")
+    if "epsilon" in record:
+        parts.append(f"ε {record['epsilon']:g}")
     return ", ".join(parts)

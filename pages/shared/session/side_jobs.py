@@ -106,16 +106,16 @@ class Planning:
 
 def planning(work: Workspace) -> Planning:
     """The session's computations for these data; other data begin anew."""
-    kept: Planning | None = st.session_state.get(KEY)
-    if kept is None or kept.mark != work.mark:
-        kept = st.session_state[KEY] = Planning(work.mark)
-    return kept
+    plan: Planning | None = st.session_state.get(KEY)
+    if plan is None or plan.mark != work.mark:
+        plan = st.session_state[KEY] = Planning(work.mark)
+    return plan
 
 
-def same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+def same(subject: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     """Whether two subjects are the same objects, or equal plain values."""
-    return len(one) == len(other) and all(
-        a is b or (isinstance(a, PLAIN) and a == b) for a, b in zip(one, other, strict=True)
+    return len(subject) == len(other) and all(
+        a is b or (isinstance(a, PLAIN) and a == b) for a, b in zip(subject, other, strict=True)
     )
 
 
@@ -152,19 +152,19 @@ def one_by_one(
         chain = plan.chains[name] = Chain(about)
     left = 0  # steps that ended because there was no reader
     while True:
-        before, busy = plan.jobs.get(name), running(work, name, cancel)
+        side_before, busy = plan.jobs.get(name), running(work, name, cancel)
         side = plan.jobs.get(name)
-        left += before is not side
+        left += side_before is not side
         if side is not None and not busy:
             del plan.jobs[name]
             chain.stopped = chain.stopped or side.note == CANCELLED
             chain.brought[side.about[-1]] = side.result
-        rest = [step for step in steps if step not in chain.brought]
-        others = [each.job for key, each in plan.jobs.items() if key != name and each.job is not None]
-        under_way = any(job.state.state == "running" for job in others)
-        if busy or not rest or chain.stopped or under_way or left > 1:
+        open_steps = [step for step in steps if step not in chain.brought]
+        other_jobs = [other.job for key, other in plan.jobs.items() if key != name and other.job is not None]
+        under_way = any(job.state.state == "running" for job in other_jobs)
+        if busy or not open_steps or chain.stopped or under_way or left > 1:
             break
-        start(work, name, (*about, rest[0]), steps[rest[0]]())
+        start(work, name, (*about, open_steps[0]), steps[open_steps[0]]())
     return {step: brought for step, brought in chain.brought.items() if brought is not None}
 
 
@@ -173,20 +173,20 @@ def renew(work: Workspace, old: object, new: object) -> None:
     plan = planning(work)
 
     def of_new(about: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(new if one is old else one for one in about)
+        return tuple(new if part is old else part for part in about)
 
     for side in plan.jobs.values():
         side.about = of_new(side.about)
     for chain in plan.chains.values():
         chain.about = of_new(chain.about)
-    plan.simulated = [(of_new(about), seen) for about, seen in plan.simulated]
+    plan.simulated = [(of_new(about), simulation) for about, simulation in plan.simulated]
 
 
 def stop(work: Workspace, name: SideJobName) -> None:
     """End the job of this name, where one runs."""
-    before = planning(work).jobs.get(name)
-    if before is not None and before.job is not None:
-        before.job.cancel()
+    side = planning(work).jobs.get(name)
+    if side is not None and side.job is not None:
+        side.job.cancel()
         del planning(work).jobs[name]
 
 
@@ -278,16 +278,16 @@ _ASKED: dict[str, Asked] = {}
 @contextmanager
 def note_release(token: str) -> Iterator[Asked]:
     """Remember a release from its beginning to its end, however that comes; the body says what came of it."""
-    asked = Asked()
+    release = Asked()
     with _LOCK:
         _ASKED.pop(token, None)
-        _ASKED[token] = asked
+        _ASKED[token] = release
         while len(_ASKED) > MOST_ASKED:
             del _ASKED[next(iter(_ASKED))]
     try:
-        yield asked
+        yield release
     finally:
-        asked.running = False
+        release.running = False
 
 
 def release_asked(token: str) -> Asked | None:

@@ -113,11 +113,11 @@ class Workspace:
     @property
     def owner_block(self) -> dict[str, Any] | None:
         """Whom epsilon is about where a column names the owner of a record, as a statement says it."""
-        owner, most = self.choices.get("owner"), self.choices.get("records_per_owner")
-        if owner is None or most is None:
+        owner, most_records = self.choices.get("owner"), self.choices.get("records_per_owner")
+        if owner is None or most_records is None:
             return None
         apart = bool(self.choices.get("owner_once_per_hexagon", False))
-        return {"word": owner_word_of(str(owner)), "records": int(most), "apart": apart}
+        return {"word": owner_word_of(str(owner)), "records": int(most_records), "apart": apart}
 
     @property
     def record_word(self) -> words.UnitWord:
@@ -143,33 +143,33 @@ class Workspace:
         never_released = self.kind not in ("", "example") and self.release_id is None
         return never_released or self.trip
 
-    def settings(self, here: Screen | None = None) -> ReleaseSettings:
+    def settings(self, screen: Screen | None = None) -> ReleaseSettings:
         """Return all choices as one valid value; `WorkflowError` names a missing or impossible choice.
 
-        `here` is the screen that shows what it says.
+        `screen` is the screen that shows what it says.
         """
         if "data" not in self.choices:
             raise WorkflowError(f"First finish the step {DATA.title}.")
         if self.choices.get("region") is None and self.choices.get("bbox") is None:
             raise WorkflowError(f"First finish the step {HEXAGONS.title}.")
         if "threshold" not in self.choices:
-            where = "" if here is PRIVACY else f"on {PRIVACY.title}, "
+            where = "" if screen is PRIVACY else f"on {PRIVACY.title}, "
             raise WorkflowError(f"The threshold is missing: give it {where}under The question.")
         return ReleaseSettings(**self.choices)
 
-    def asked(self, here: Screen | None = None) -> Settings:
+    def asked(self, screen: Screen | None = None) -> Settings:
         """All choices as one valid value, of one column or of several; `WorkflowError` as `settings`."""
         if self.unsaid:
             usual = "" if self.told_usual else ", a usual value, and how far most lie from it"
             raise WorkflowError(
                 f"Say on the step {DATA.title} for {words.listed(self.unsaid)}: the threshold{usual}."
             )
-        settings = self.settings(here)
+        settings = self.settings(screen)
         return several(settings, self.columns, self.atlas, self.derived) if self.columns else settings
 
-    def choose_column(self, name: str, **own: Any) -> None:
+    def choose_column(self, name: str, **choices: Any) -> None:
         """Make choices of one column of an atlas; None is not chosen yet."""
-        self.columns[name] = {key: value for key, value in own.items() if value is not None}
+        self.columns[name] = {key: value for key, value in choices.items() if value is not None}
         if name == next(iter(self.columns)):
             for key in OWN:
                 self.choices.pop(key, None)
@@ -190,14 +190,14 @@ class Workspace:
         usual = set() if self.told_usual else {"centre", "clip"}
         return [
             self.called(name)
-            for name, own in self.columns.items()
-            if not {"threshold", *(() if own.get("values") == "yes-no" else usual)} <= own.keys()
+            for name, column in self.columns.items()
+            if not {"threshold", *(() if column.get("values") == "yes-no" else usual)} <= column.keys()
         ]
 
     def leave_out(self, names: Collection[str]) -> None:
         """Plan the atlas without some columns; a single one that remains is planned alone."""
-        self.columns = {name: own for name, own in self.columns.items() if name not in names}
-        self.derived = tuple(each for each in self.derived if not set(each.of) & set(names))
+        self.columns = {name: column for name, column in self.columns.items() if name not in names}
+        self.derived = tuple(layer for layer in self.derived if not set(layer.of) & set(names))
         first = next(iter(self.columns))
         self.choose(data=replace(self.choices["data"], value=first))
         self.choose_column(first, **self.columns[first])
@@ -230,8 +230,8 @@ class Workspace:
         """Take over area, threshold and budget from before, where the data are of the same kind."""
         if self.kind in ("", "example") or other.kind != self.kind:
             return
-        named = ("value_name", "value_unit")
-        same = all(self.choices.get(name) == other.choices.get(name) for name in named)
+        value_names = ("value_name", "value_unit")
+        same = all(self.choices.get(name) == other.choices.get(name) for name in value_names)
         drop = {
             "data",
             "reference",
@@ -242,7 +242,7 @@ class Workspace:
             "places_public",
             "records_about",
             "accept_dropped",
-            *named,
+            *value_names,
         }
         drop |= (
             set()
@@ -254,11 +254,11 @@ class Workspace:
             drop |= {"centre", "clip"}  # an earlier release reads values on the other scale
         if other.choices.get("values") == "count":
             drop |= {"values", "population_file", "population_column"}
-        kept = {name: value for name, value in other.choices.items() if name not in drop}
+        choices = {name: value for name, value in other.choices.items() if name not in drop}
         if not self.choices.get("reference_public"):
-            kept.pop("prior_mean", None)
-            kept.pop("public_counts", None)
-        self.choices = {**kept, **self.choices}
+            choices.pop("prior_mean", None)
+            choices.pop("public_counts", None)
+        self.choices = {**choices, **self.choices}
         self.domain, self.asked_domain, self.layers = other.domain, other.asked_domain, other.layers
 
     def adopt(self, settings: Settings) -> None:
@@ -267,9 +267,9 @@ class Workspace:
             self.adopt(settings.shared)
             self.columns, self.atlas, self.derived = settings.own, settings.choices, settings.derived
             return
-        kept = self.choices.get("basemap")
+        basemap = self.choices.get("basemap")
         self.choices = {item.name: getattr(settings, item.name) for item in fields(settings)}
-        self.choices["basemap"] = settings.basemap or kept
+        self.choices["basemap"] = settings.basemap or basemap
         self.asked_domain = (settings.region, settings.bbox, settings.resolution)
 
     def choose(self, **changes: Any) -> None:
@@ -286,19 +286,19 @@ class Workspace:
     def decided(self, step: Screen) -> str | None:
         """The decision on a step, in one line; None while it is open."""
         if step == DATA and self.private is not None:
-            made = "generated " if self.generated else ""
+            origin_word = "generated " if self.generated else ""
             word = str(self.choices.get("record_word") or self.private.kind)
             outside = 0 if self.outcome is None else self.outcome.project.private.placed.outside
-            said = f"{self.private.size:,} {made}{words.plural(2, word)[2:]}"
-            return f"{said}, {outside:,} of which lie outside the area" if outside else said
+            count_words = f"{self.private.size:,} {origin_word}{words.plural(2, word)[2:]}"
+            return f"{count_words}, {outside:,} of which lie outside the area" if outside else count_words
         if step == HEXAGONS and self.domain is not None:
             return f"{words.plural(self.domain.size, 'hexagon')} of resolution {self.domain.resolution}"
         if step == PRIVACY and self.outcome is not None and (self.fits() or self.release_id is not None):
             project = self.outcome.project
             slack = words.one_in(project.delta)
             owner = project.settings.owner_block
-            one = project.settings.unit_word if owner is None else owner["word"]
-            return f"one {one}, ε {project.settings.epsilon:g}, δ {slack}"
+            noun = project.settings.unit_word if owner is None else owner["word"]
+            return f"one {noun}, ε {project.settings.epsilon:g}, δ {slack}"
         if step == RELEASE and self.release_id is not None:
             return "the finished example" if is_shipped(self.release_id) else f"released as {self.release_id}"
         return None
@@ -318,10 +318,10 @@ class Workspace:
         """Why no row is inside the area; None where one is."""
         if self.domain is None or self.private is None:
             return None
-        known = self.strayed
-        if known is None or known[0] is not self.domain or known[1] is not self.private:
-            known = self.strayed = (self.domain, self.private, stray(self.domain, self.private))
-        return known[2]
+        cached = self.strayed
+        if cached is None or cached[0] is not self.domain or cached[1] is not self.private:
+            cached = self.strayed = (self.domain, self.private, stray(self.domain, self.private))
+        return cached[2]
 
     def say_looked(self, looked: bool) -> None:
         """Note whether the design was chosen by looking; the result stays, the words about it change."""
@@ -363,8 +363,8 @@ class Workspace:
 
 def _cancel(job: weakref.ref[Job[Any]]) -> None:
     """Cancel a job that is still referenced; a finished one is not kept for that, with its result."""
-    if (held := job()) is not None:
-        held.cancel()
+    if (live_job := job()) is not None:
+        live_job.cancel()
 
 
 def current() -> Workspace:

@@ -32,13 +32,13 @@ def entered(held: Held, *names: str, shared: bool = False) -> tuple[list[bool], 
 
 
 def test_the_longest_silent_of_an_address_gives_way() -> None:
-    held = Held(most=10, of_one=2)
+    held = Held(limit=10, of_one=2)
     assert entered(held, "a-1", "a-2", "b-1", "a-3", "a-4") == ([True] * 5, ["a-1", "a-2"])
     assert len(held) == 3
 
 
 def test_who_asks_keeps_the_place_and_the_newcomer_is_refused() -> None:
-    held = Held(most=10, of_one=2)
+    held = Held(limit=10, of_one=2)
     entered(held, "a-1", "a-2")
     held.speaks("a-1")
     assert entered(held, "a-3") == ([True], ["a-2"])
@@ -53,7 +53,7 @@ def test_who_asks_keeps_the_place_and_the_newcomer_is_refused() -> None:
 
 
 def test_where_all_places_are_taken_the_largest_silent_crowd_gives_one() -> None:
-    held = Held(most=4, of_one=3)
+    held = Held(limit=4, of_one=3)
     entered(held, "a-1", "b-1", "b-2", "b-3")
     assert entered(held, "c-1", "d-1") == ([True, True], ["b-1", "b-2"])
     for name in ("a-1", "b-3", "c-1", "d-1"):
@@ -63,7 +63,7 @@ def test_where_all_places_are_taken_the_largest_silent_crowd_gives_one() -> None
 
 
 def test_an_address_that_speaks_for_many_is_held_to_the_limit_of_all() -> None:
-    held = Held(most=4, of_one=2)
+    held = Held(limit=4, of_one=2)
     assert entered(held, "a-1", "a-2", "a-3", "a-4", "a-5", shared=True) == ([True] * 5, ["a-1"])
 
 
