@@ -244,8 +244,8 @@ class Conversion:
             elif pair is not None and pair != (1.0, 0.0):
                 shift = f", and {pair[1]:+g}" if pair[1] else ""
                 sentences.append(
-                    f"{_rows(rows)} in {_short(name)} {'was' if rows == 1 else 'were'} converted to {self._unit} (times {pair[0]:g}"
-                    f"{shift}), by column {self._column!r}."
+                    f"{_rows(rows)} in {_short(name)} {'was' if rows == 1 else 'were'} converted to "
+                    f"{self._unit} (times {pair[0]:g}{shift}), by column {self._column!r}."
                 )
         return sentences
 

@@ -36,8 +36,8 @@ from pages.shared.steps import DATA, RELEASE, TOUR
 
 def show_practice(work: Workspace) -> None:
     """The maps, the table, one record more, and editions a year; only after a release."""
-    found, explored = work.outcome, work.explored
-    if found is None or explored is None:
+    outcome, explored = work.outcome, work.explored
+    if outcome is None or explored is None:
         st.info(
             "This screen shows the private records as today's rules would publish them: it tells as "
             "much as the map without privacy, so it opens after a release, on the screen "
@@ -45,7 +45,7 @@ def show_practice(work: Workspace) -> None:
             icon=":material/lock:",
         )
         return
-    if text := view.not_compared(found.project):
+    if text := view.not_compared(outcome.project):
         st.info(plain(text), icon=":material/info:")
         return
     work.saw_baseline()
@@ -54,7 +54,7 @@ def show_practice(work: Workspace) -> None:
         "What today's rules would publish of the same records. **Only you see this**: it is made from "
         "the private records, and no bundle, link or log holds any of it."
     )
-    least = int(
+    least_count = int(
         st.segmented_control(
             "Hide hexagons with fewer records than",
             LEAST,
@@ -63,21 +63,21 @@ def show_practice(work: Workspace) -> None:
             key="practice_least",
         )
     )
-    made = _practice(found, explored, least)
-    _maps(explored, made)
-    st.dataframe([line.cells() for line in made.lines], hide_index=True)
+    practice = _practice(outcome, explored, least_count)
+    _maps(explored, practice)
+    st.dataframe([line.cells() for line in practice.lines], hide_index=True)
     with st.expander("What the columns mean", icon=":material/help:"):
         st.caption(COLUMNS)
-    first, *others = view.sentences_of(least, made.lines, viewer)
+    first, *further = view.sentences_of(least_count, practice.lines, viewer)
     st.markdown(f"**{plain(first)}**")
     with st.expander("What this means", icon=":material/info:"):
-        for sentence in others:
+        for sentence in further:
             st.markdown(f"* {plain(sentence)}")
     left, right = st.columns(2, gap="large")
     with left:
-        _one_record_more(made.records, least, viewer)
+        _one_record_more(practice.records, least_count, viewer)
     with right:
-        _editions(made.records, least, viewer)
+        _editions(practice.records, least_count, viewer)
 
 
 COLUMNS: Markdown = (
@@ -90,28 +90,30 @@ COLUMNS: Markdown = (
 )
 
 
-def _practice(found: SearchOutcome, explored: Explored, least: int) -> view.Practice:
+def _practice(outcome: SearchOutcome, explored: Explored, least_count: int) -> view.Practice:
     """What the rules give, made once for a release in this session; nothing of it is shared."""
-    known = explored.practice.get(least)
-    if not isinstance(known, view.Practice) or known.project is not found.project:
-        truth = baseline_at(found.project, explored.baseline, explored.viewer.bundle.threshold)
-        known = explored.practice[least] = view.Practice.of(found, explored.viewer, least, truth)
-    return known
+    practice = explored.practice.get(least_count)
+    if not isinstance(practice, view.Practice) or practice.project is not outcome.project:
+        truth = baseline_at(outcome.project, explored.baseline, explored.viewer.bundle.threshold)
+        practice = explored.practice[least_count] = view.Practice.of(
+            outcome, explored.viewer, least_count, truth
+        )
+    return practice
 
 
-def _maps(explored: Explored, made: view.Practice) -> None:
+def _maps(explored: Explored, practice: view.Practice) -> None:
     """No privacy, the rules, and the release: one camera, one colour scale."""
     viewer = explored.viewer
     what = f"{side_words(viewer.direction)} {quantity(viewer.bundle.threshold, viewer.unit)}"
     published = viewer.bundle.published
-    free = paint_baseline(made.truth, what, empty=published.empty)
-    panes, drawn = [Pane("Without privacy", free, private=True, word="Without privacy")], []
-    parts = [f"Without privacy: {int((made.truth & published.judged).sum()):,} hexagons {what}"]
-    shown = {name.capitalize(): table for name, table in made.tables.items() if table.count is not None}
-    for name, table in shown.items():
+    free = paint_baseline(practice.truth, what, empty=published.empty)
+    panes, paintings = [Pane("Without privacy", free, private=True, word="Without privacy")], []
+    parts = [f"Without privacy: {int((practice.truth & published.judged).sum()):,} hexagons {what}"]
+    tables = {name.capitalize(): table for name, table in practice.tables.items() if table.count is not None}
+    for name, table in tables.items():
         title = f"{name}: {100.0 * float(table.shown.mean()):.0f} % shown"
-        drawn.append(view.paint_table(table, what, title))
-        panes.append(Pane(title, drawn[-1], private=True, word=name))
+        paintings.append(view.paint_table(table, what, title))
+        panes.append(Pane(title, paintings[-1], private=True, word=name))
         parts.append(f"{name}: {int(table.inside.sum()):,} hexagons {what}")
     released = paint(viewer, published, "classes", viewer.bundle.threshold, 0)
     panes.append(Pane("Released: may be published", released))
@@ -120,16 +122,16 @@ def _maps(explored: Explored, made: view.Practice) -> None:
         panes,
         mode="beside",
         key="practice_maps",
-        alt=f"{'; '.join(parts)}, of {made.records.size:,}.",
+        alt=f"{'; '.join(parts)}, of {practice.records.size:,}.",
         legends={
-            f"{next(iter(shown))} (the others in the same colours)": legend(drawn[0], maps.theme()),
+            f"{next(iter(tables))} (the others in the same colours)": legend(paintings[0], maps.theme()),
             "Released": legend(released, maps.theme()),
         },
         layers=viewer.bundle.layers,
     )
 
 
-def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
+def _one_record_more(records: Records, least_count: int, viewer: Viewer) -> None:
     """The arithmetic of two editions for one record that is drawn at random, and of two releases."""
     word = view.record_word(viewer)
     st.header("One record more", anchor=False)
@@ -139,13 +141,15 @@ def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
     if key not in st.session_state:
         st.caption("Two editions of the table, without and with one record, and what they say of it.")
         return
-    for sentence in view.record_sentences(one_more(records, least, st.session_state[key]), viewer.unit, word):
+    for sentence in view.record_sentences(
+        one_more(records, least_count, st.session_state[key]), viewer.unit, word
+    ):
         st.markdown(f"* {plain(sentence)}")
     if text := view.release_sentence(viewer):
         st.markdown(f"* {plain(text)}")
 
 
-def _editions(records: Records, least: int, viewer: Viewer) -> None:
+def _editions(records: Records, least_count: int, viewer: Viewer) -> None:
     """A growing table renewed through the year, and the cost of as many releases together."""
     st.header("Editions a year", anchor=False)
     often = st.select_slider(
@@ -155,13 +159,13 @@ def _editions(records: Records, least: int, viewer: Viewer) -> None:
         format_func=WORDS.__getitem__,
         key="practice_editions",
     )
-    for sentence in view.edition_sentences(records, least, often, viewer):
+    for sentence in view.edition_sentences(records, least_count, often, viewer):
         st.markdown(f"* {plain(sentence)}")
 
 
-def show_chart(found: Comparison, protects: Protects, measure: view.MeasureName, key: str) -> int | None:
+def show_chart(comparison: Comparison, protects: Protects, measure: view.MeasureName, key: str) -> int | None:
     """Draw one protection's curves; the number of the row whose dot was clicked, or None."""
-    rows = view.dots(found, protects, measure)
+    rows = view.dots(comparison, protects, measure)
     if not rows:
         st.caption("No mechanism has this figure here.")
         return None
@@ -201,25 +205,25 @@ def asked_settings(work: Workspace) -> ReleaseSettings | None:
         return None
 
 
-def show_map(work: Workspace, project: Project, found: Comparison, number: int) -> None:
+def show_map(work: Workspace, project: Project, comparison: Comparison, number: int) -> None:
     """One simulated release of the design behind a dot, and the map it aims at."""
-    row = found.rows[number]
+    row = comparison.rows[number]
     if row.result is None or row.best is None:
         return
-    seen = simulated_release(project, row.result, row.best)
-    title = f"{row.title} at ε {row.epsilon:g}: {of_100(seen.right)} records on their right side"
+    simulation = simulated_release(project, row.result, row.best)
+    title = f"{row.title} at ε {row.epsilon:g}: {of_100(simulation.right)} records on their right side"
     show_release_beside(
-        work, project, seen, (title, "Reference map without privacy"), f"compare_map_{number}"
+        work, project, simulation, (title, "Reference map without privacy"), f"compare_map_{number}"
     )
 
 
-def show_found(work: Workspace, project: Project, found: Comparison) -> None:
+def show_found(work: Workspace, project: Project, comparison: Comparison) -> None:
     """Banner, one block for each protection, recommendation, files."""
-    if found.banner:
-        st.warning(plain(found.banner), icon=":material/compare_arrows:")
+    if comparison.banner:
+        st.warning(plain(comparison.banner), icon=":material/compare_arrows:")
     st.caption(
-        f"{found.n:,} records, {found.cells:,} hexagons, δ {plain(one_in(found.delta))}, measured on "
-        f"{plain(found.basis)}. Nothing was released or charged."
+        f"{comparison.n:,} records, {comparison.cells:,} hexagons, δ {plain(one_in(comparison.delta))}, "
+        f"measured on {plain(comparison.basis)}. Nothing was released or charged."
     )
     measure = st.segmented_control(
         "Compare by",
@@ -229,22 +233,22 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         required=True,
         key="compare_measure",
     )
-    for position, protects in enumerate(found.protections):
+    for position, protects in enumerate(comparison.protections):
         st.header(f"Hiding {plain(protects)}", anchor=False)
-        picked = show_chart(found, protects, measure or "agreement", f"compare_{position}_{measure}")
+        picked = show_chart(comparison, protects, measure or "agreement", f"compare_{position}_{measure}")
         st.caption("Click a dot to see its map.")
         if measure == "lost":
             st.caption(LIMIT)
         if picked is not None:
-            show_map(work, project, found, picked)
-        for line in found.recommended(protects):
+            show_map(work, project, comparison, picked)
+        for line in comparison.recommended(protects):
             st.markdown(f"* {plain(line)}")
         with st.expander("All figures", icon=":material/table_chart:"):
-            st.dataframe(view.figure_rows(found, protects), hide_index=True)
+            st.dataframe(view.figure_rows(comparison, protects), hide_index=True)
     with st.container(horizontal=True):
         st.download_button(
             "CSV",
-            csv_text(found),
+            csv_text(comparison),
             "comparison.csv",
             "text/csv",
             icon=":material/download:",
@@ -252,7 +256,7 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         )
         st.download_button(
             "SVG",
-            svg_text(found),
+            svg_text(comparison),
             "comparison.svg",
             "image/svg+xml",
             icon=":material/image:",
@@ -284,7 +288,7 @@ def mechanisms(work: Workspace) -> None:
         EPSILONS,
         selection_mode="multi",
         default=USUAL,
-        format_func=lambda each: f"{each:g}",
+        format_func=lambda value: f"{value:g}",
         key=f"compare_epsilons_{work.mark}",
     )
     if not settings.places_public:
@@ -294,19 +298,19 @@ def mechanisms(work: Workspace) -> None:
     if not names or not epsilons:
         st.info("Choose at least one mechanism and one budget.", icon=":material/info:")
         return
-    asked, budgets = tuple(names), tuple(sorted(epsilons))
-    about = (settings, " ".join(asked), " ".join(map(str, budgets)))
-    done = side_jobs.follow(
+    mechanism_names, budgets = tuple(names), tuple(sorted(epsilons))
+    about = (settings, " ".join(mechanism_names), " ".join(map(str, budgets)))
+    side = side_jobs.follow(
         work,
         "compare",
         about,
         "Compare",
         "Cancel the comparison",
-        lambda: view.compare_job(settings, asked, budgets),
+        lambda: view.compare_job(settings, mechanism_names, budgets),
     )
-    if done is not None:
-        project, found = done.result
-        show_found(work, project, found)
+    if side is not None:
+        project, comparison = side.result
+        show_found(work, project, comparison)
 
 
 def show(work: Workspace) -> None:

@@ -65,16 +65,16 @@ MEASURES: dict[MeasureName, Measure] = {
 }
 
 
-def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[dict[str, Any]]:
+def dots(comparison: Comparison, protects: Protects, measure: MeasureName) -> list[dict[str, Any]]:
     """One dot for each mechanism and epsilon of a protection that has a figure; `number` is its row's."""
-    asked = MEASURES[measure]
-    made = []
-    for number, row in enumerate(found.rows):
-        value = asked.value(row)
+    figure = MEASURES[measure]
+    rows = []
+    for number, row in enumerate(comparison.rows):
+        value = figure.value(row)
         if row.protects != protects or row.best is None or not math.isfinite(value):
             continue
-        spread = asked.spread(row)
-        made.append(
+        spread = figure.spread(row)
+        rows.append(
             {
                 "number": number,
                 "epsilon": row.epsilon,
@@ -86,24 +86,24 @@ def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[di
                 "limit": row.limit,
             }
         )
-    return made
+    return rows
 
 
-def figure_rows(found: Comparison, protects: Protects) -> list[dict[str, str]]:
+def figure_rows(comparison: Comparison, protects: Protects) -> list[dict[str, str]]:
     """The rows of one protection in words."""
-    return [_line(row) for row in found.under(protects)]
+    return [_line(row) for row in comparison.under(protects)]
 
 
 def _line(row: Row) -> dict[str, str]:
     start = {"mechanism": row.title, "ε": f"{row.epsilon:g}"}
     if row.best is None:
         return {**start, "design": row.reason}
-    made = row.best.utility
+    utility = row.best.utility
     return {
         **start,
-        "agreement": spread_words(made.agreement, made.agreement_sd),
-        "area error": _share(made.area_error),
-        "BCE": "–" if math.isnan(made.bce) else f"{made.bce:.2f}",
+        "agreement": spread_words(utility.agreement, utility.agreement_sd),
+        "area error": _share(utility.area_error),
+        "BCE": "–" if math.isnan(utility.bce) else f"{utility.bce:.2f}",
         "calibration error": f"{row.calibration:.2f}",
         "variance left": _share(row.lost),
         "limit": "–" if math.isnan(row.limit) else f"{lower(100 * row.limit, 2)} %",
@@ -160,10 +160,10 @@ class Line:
         }
 
 
-def rules_of(least: int, hexagons: int) -> dict[str, Rule]:
+def rules_of(least_count: int, hexagons: int) -> dict[str, Rule]:
     numbers = {
-        f"at least {least}": Rule("minimum", least),
-        f"at least {least}, class only": Rule("minimum", least, numbers=False),
+        f"at least {least_count}": Rule("minimum", least_count),
+        f"at least {least_count}, class only": Rule("minimum", least_count, numbers=False),
     }
     if hexagons > KERNEL_HEXAGONS:
         return numbers
@@ -186,14 +186,14 @@ def paint_table(table: Table, what: str, title: str) -> Painting:
 
 
 def lines_of(
-    found: SearchOutcome,
+    outcome: SearchOutcome,
     viewer: Viewer,
     applied: dict[str, tuple[Rule, Table]],
     records: Records,
     truth: Bools,
 ) -> list[Line]:
     """A row for each rule that was applied, with its table, and one for the release."""
-    made, judged = [], viewer.bundle.published.judged
+    lines, judged = [], viewer.bundle.published.judged
     target = Target(truth, judged)
     for name, (rule, table) in applied.items():
         changed = attacks.changes(records, rule)
@@ -201,18 +201,18 @@ def lines_of(
             name,
             float(table.shown.mean()),
             target.agreement(table.inside),
-            careful(found.project, found.tuned.result.model, records, table, target),
+            careful(outcome.project, outcome.tuned.result.model, records, table, target),
             attacks.two_editions(records, rule),
             changed,
             attacks.told_apart(changed),
         )
-        made.append(row)
+        lines.append(row)
     guarantee = viewer.bundle.statement["guarantee"]
     hidden = guarantee["protects"] == "values and places"  # public places tell of everybody
     apart = _apart(guarantee) if hidden else 1.0
     agreed = target.agreement(viewer.bundle.published.in_set)
     name = f"this release, ε {upper(guarantee['epsilon'], 3)}"
-    return [*made, Line(name, float(judged.mean()), agreed, agreed, 0.0, None, apart, bound=hidden)]
+    return [*lines, Line(name, float(judged.mean()), agreed, agreed, 0.0, None, apart, bound=hidden)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,13 +227,15 @@ class Practice:
     lines: list[Line]
 
     @classmethod
-    def of(cls, found: SearchOutcome, viewer: Viewer, least: int, truth: Bools) -> Practice:
+    def of(cls, outcome: SearchOutcome, viewer: Viewer, least_count: int, truth: Bools) -> Practice:
         """Apply every rule, and measure what its table shows and gives away."""
-        records = Records.of(found.project)
-        applied = {name: (rule, rule.apply(records)) for name, rule in rules_of(least, records.size).items()}
-        lines = lines_of(found, viewer, applied, records, truth)
+        records = Records.of(outcome.project)
+        applied = {
+            name: (rule, rule.apply(records)) for name, rule in rules_of(least_count, records.size).items()
+        }
+        lines = lines_of(outcome, viewer, applied, records, truth)
         tables = {name: table for name, (_, table) in applied.items()}
-        return cls(found.project, records, tables, truth, lines)
+        return cls(outcome.project, records, tables, truth, lines)
 
 
 def not_compared(project: Project) -> str:
@@ -246,21 +248,21 @@ def not_compared(project: Project) -> str:
     )
 
 
-def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
+def sentences_of(least_count: int, lines: list[Line], viewer: Viewer) -> list[str]:
     """What the table says, and where today's practice is better; never more than it measures."""
     table, classes, ours = lines[0], lines[1], lines[-1]
     guarantee = viewer.bundle.statement["guarantee"]
     word = record_word(viewer)
     many = _many(word)
-    others = "For the others it does, they are identified with certainty, and "
+    otherwise = "For the others it does, they are identified with certainty, and "
     if not classes.changed:
-        others = "But "
+        otherwise = "But "
     sentences = [
-        f"A rule of at least {least} leaves {_percent(1.0 - table.shown)} of the hexagons blank. Where "
+        f"A rule of at least {least_count} leaves {_percent(1.0 - table.shown)} of the hexagons blank. Where "
         f"it shows numbers, anybody with the tables before and after one {word} was added computes its "
         f"value exactly: {_percent(table.exact)} of all {many}.",
         f"Publishing the class alone is far safer: for {_percent(1.0 - (classes.changed or 0.0))} of the "
-        f"{many} it makes no difference whether they are in. {others}nobody can say how much the next "
+        f"{many} it makes no difference whether they are in. {otherwise}nobody can say how much the next "
         "edition, threshold or level adds.",
         f"Of two releases like this one, {_both(guarantee)}, nobody, whatever they "
         f"know, names the right one more often than {_at_most(_apart(guarantee))} of the time; and the "
@@ -301,23 +303,23 @@ def _apart(guarantee: Mapping[str, Any]) -> float:
     return attacks.most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
 
 
-def record_sentences(seen: attacks.OneMore, unit: str, word: str) -> list[str]:
+def record_sentences(record: attacks.OneMore, unit: str, word: str) -> list[str]:
     """What two editions of a table, and of its classes, say of one record."""
 
     def number(value: float) -> str:
         return quantity(value, unit)
 
-    if seen.before is None or seen.after is None or seen.found is None:
-        start = "hidden without it" if seen.after is not None else "hidden: nothing learned"
-        sentences = [f"Its hexagon is {start}; its value is {number(seen.value)}."]
+    if record.before is None or record.after is None or record.found is None:
+        start = "hidden without it" if record.after is not None else "hidden: nothing learned"
+        sentences = [f"Its hexagon is {start}; its value is {number(record.value)}."]
     else:
         sentences = [
-            f"{plural(seen.after[0], word)} with a mean of {number(seen.after[1])}, less "
-            f"{plural(seen.before[0], word)} with a mean of {number(seen.before[1])}: {seen.after[0]} × "
-            f"{number(seen.after[1])} − {seen.before[0]} × {number(seen.before[1])} = "
-            f"{number(seen.found)}, its value."
+            f"{plural(record.after[0], word)} with a mean of {number(record.after[1])}, less "
+            f"{plural(record.before[0], word)} with a mean of {number(record.before[1])}: {record.after[0]} "
+            f"× {number(record.after[1])} − {record.before[0]} × {number(record.before[1])} = "
+            f"{number(record.found)}, its value."
         ]
-    changed = seen.side_before != seen.side_after
+    changed = record.side_before != record.side_after
     return [*sentences, f"The map of classes {'changes' if changed else 'is the same'} with it."]
 
 
@@ -344,22 +346,22 @@ def release_sentence(viewer: Viewer) -> str | None:
     )
 
 
-def edition_sentences(records: Records, least: int, often: int, viewer: Viewer) -> list[str]:
+def edition_sentences(records: Records, least_count: int, often: int, viewer: Viewer) -> list[str]:
     """A growing table renewed through the year, and what as many releases cost together."""
     guarantee = viewer.bundle.statement["guarantee"]
     together = compose([stated_cost(guarantee)] * often)
     epsilon = composed_epsilon(together, guarantee["delta"]).epsilon
-    exposed, most = (
-        attacks.as_it_happens(records, least, often),
+    exposed, chance = (
+        attacks.as_it_happens(records, least_count, often),
         attacks.most_told_apart(together, epsilon, guarantee["delta"]),
     )
     return [
-        f"A table of at least {least} that grows through the year gives the exact value of "
+        f"A table of at least {least_count} that grows through the year gives the exact value of "
         f"{_percent(exposed)} of the {_many(record_word(viewer))} away: each is the only new one of "
         "its hexagon in its period (periods at random, nothing from before the year).",
         f"{plural(often, 'release')} of all records at ε {upper(guarantee['epsilon'], 3)} "
         f"{'are' if often > 1 else 'is'} ε {upper(epsilon, 3)} together. Of two such years, "
-        f"{_both(guarantee)}, the right one is named at most {_at_most(most)} of the time. The ledger adds "
+        f"{_both(guarantee)}, the right one is named at most {_at_most(chance)} of the time. The ledger adds "
         "this up and refuses what is beyond the budget; no rule of today adds anything up.",
     ]
 

@@ -45,22 +45,26 @@ def ask_covariates(work: Workspace) -> Painting | None:
             on_change=_keep_covariates,
             args=(work,),
         )
-        given = work.choices.get("covariate_columns", ())
-        known = [*given] * len(paths) if len(given) == 1 else [*given] or [""] * len(paths)
-        asked = [_asked_column(work, path, column) for path, column in zip(paths, known, strict=True)]
-        if asked != known:
-            work.choose(covariate_columns=tuple(asked))
+        columns_chosen = work.choices.get("covariate_columns", ())
+        current = (
+            [*columns_chosen] * len(paths)
+            if len(columns_chosen) == 1
+            else [*columns_chosen] or [""] * len(paths)
+        )
+        columns = [_asked_column(work, path, column) for path, column in zip(paths, current, strict=True)]
+        if columns != current:
+            work.choose(covariate_columns=tuple(columns))
             st.rerun()
-        found = _read_covariates(work)
-        if found is not None:
-            for origin in found.origins:
+        covariates = _read_covariates(work)
+        if covariates is not None:
+            for origin in covariates.origins:
                 st.caption(plain(f"{origin[:1].upper()}{origin[1:]}"))
             st.button(
                 "Remove these numbers", on_click=_choose_covariates, args=(work, []), icon=":material/delete:"
             )
-        if said := st.session_state.pop(COVARIATES_SAID, None):
-            st.error(plain(said), icon=":material/error:")
-    return None if found is None else _shown_covariate(work, found)
+        if fault := st.session_state.pop(COVARIATES_SAID, None):
+            st.error(plain(fault), icon=":material/error:")
+    return None if covariates is None else _shown_covariate(work, covariates)
 
 
 def _asked_column(work: Workspace, path: str, column: str) -> str:
@@ -82,29 +86,30 @@ def _asked_column(work: Workspace, path: str, column: str) -> str:
 
 
 def _keep_covariates(work: Workspace) -> None:
-    known = work.choices.get("covariates", ())
-    paths = _with_uploads(work, "covariates", known)
+    paths_before = work.choices.get("covariates", ())
+    paths = _with_uploads(work, "covariates", paths_before)
     if len(paths) > MOST_COLUMNS:
         st.session_state[COVARIATES_SAID] = f"{len(paths)} files are too many: choose at most {MOST_COLUMNS}."
         return
     _choose_covariates(work, paths)
 
 
-def _with_uploads(work: Workspace, what: str, before: Iterable[str]) -> list[str]:
+def _with_uploads(work: Workspace, what: str, paths_before: Iterable[str]) -> list[str]:
     """Return the files of before and those that were just uploaded, each once."""
     uploads = st.session_state[f"{what}_upload_{work.mark}"] or []
-    kept = [str(work.folder.keep(one.name, one.getvalue())) for one in uploads]
-    return list(dict.fromkeys([*before, *kept]))
+    new_paths = [str(work.folder.keep(file.name, file.getvalue())) for file in uploads]
+    return list(dict.fromkeys([*paths_before, *new_paths]))
 
 
 def _choose_covariates(work: Workspace, paths: list[str]) -> None:
     """Take these files; each begins with the distance to its shapes, or the first column of its table."""
-    before = dict(
+    columns_before = dict(
         zip(work.choices.get("covariates", ()), work.choices.get("covariate_columns", ()), strict=False)
     )
     firsts = {path: next(iter(_columns(path)), "") if path.lower().endswith(".csv") else "" for path in paths}
     work.choose(
-        covariates=tuple(paths), covariate_columns=tuple(before.get(path, firsts[path]) for path in paths)
+        covariates=tuple(paths),
+        covariate_columns=tuple(columns_before.get(path, firsts[path]) for path in paths),
     )
 
 
@@ -120,17 +125,17 @@ def _read_covariates(work: Workspace) -> Covariates | None:
         return None
 
 
-def _shown_covariate(work: Workspace, found: Covariates) -> Painting | None:
+def _shown_covariate(work: Workspace, covariates: Covariates) -> Painting | None:
     """The painting of the column that is chosen for the map."""
     name = st.selectbox(
         "Show on the map",
-        ("", *found.names),
+        ("", *covariates.names),
         key=f"covariate_shown_{work.mark}",
         format_func=lambda name: one_line(name) if name else "the hexagons alone",
     )
     if not name:
         return None
-    values = found.values[:, found.names.index(name)]
+    values = covariates.values[:, covariates.names.index(name)]
     return as_baseline(paint_field(values, "", title=str(name)), "Public")
 
 
@@ -163,32 +168,32 @@ def ask_layers(work: Workspace) -> None:
             on_change=_keep,
             args=(work,),
         )
-        known = _decided(work)
-        asked = [_asked(work, wish) for wish in known]
-        if asked != known:
-            _show(work, asked)
+        current = _decided(work)
+        wishes = [_asked(work, wish) for wish in current]
+        if wishes != current:
+            _show(work, wishes)
             st.rerun()
         for layer in work.layers:
             st.caption(
                 plain(f"{layer.name}: {plural(len(layer.features), 'feature')}, {len(layer.labels):,} names")
             )
-        if known:
+        if current:
             st.button("Remove the layers", on_click=_show, args=(work, []), icon=":material/layers_clear:")
-        if said := st.session_state.pop(_SAID, None):
-            st.error(plain(said), icon=":material/error:")
+        if fault := st.session_state.pop(_SAID, None):
+            st.error(plain(fault), icon=":material/error:")
 
 
 def draw_again(work: Workspace) -> None:
     """Cut the layers anew for another area; those that have nothing there are left out, and that is said."""
-    known = _decided(work)
-    if known and work.domain is not None:
-        _show(work, known)
+    wishes = _decided(work)
+    if wishes and work.domain is not None:
+        _show(work, wishes)
 
 
 def take_areas(work: Workspace, path: str) -> None:
     """Draw a file of areas by their names, in place of an earlier file of that name."""
-    others = [wish for wish in _decided(work) if Path(wish.path).name != Path(path).name]
-    _show(work, [*others, Wish(path, "name")])
+    wishes = [wish for wish in _decided(work) if Path(wish.path).name != Path(path).name]
+    _show(work, [*wishes, Wish(path, "name")])
 
 
 def _decided(work: Workspace) -> list[Wish]:
@@ -196,14 +201,14 @@ def _decided(work: Workspace) -> list[Wish]:
     paths: tuple[str, ...] = work.choices.get("layers", ())
 
     def each(name: Literal["label_columns", "layer_colours", "layer_widths"]) -> list[Any]:
-        given = work.choices.get(name, ())
-        return [*given] * len(paths) if len(given) == 1 else [*given]
+        values = work.choices.get(name, ())
+        return [*values] * len(paths) if len(values) == 1 else [*values]
 
     columns = each("label_columns") or [next(iter(_columns(path)), NONE) for path in paths]
     colours, widths = each("layer_colours"), each("layer_widths")
     return [
-        Wish(*one)
-        for one in zip(
+        Wish(*wish)
+        for wish in zip(
             paths, columns, colours or [""] * len(paths), widths or [0.0] * len(paths), strict=True
         )
     ]
@@ -238,50 +243,50 @@ def _asked(work: Workspace, wish: Wish) -> Wish:
 
 def _columns(path: str) -> tuple[str, ...]:
     """The columns of a table, or those of a layer that may hold names, looked up once a session."""
-    held: dict[str, tuple[str, ...]] = st.session_state.setdefault("columns_of_layers", {})
-    if path not in held:
+    cache: dict[str, tuple[str, ...]] = st.session_state.setdefault("columns_of_layers", {})
+    if path not in cache:
         try:
             table = Path(path).suffix.lower() == ".csv"
-            held[path] = table_columns(path) if table else label_columns(document_of(path))
+            cache[path] = table_columns(path) if table else label_columns(document_of(path))
         except (HexcursionError, OSError):
-            held[path] = ()
-    return held[path]
+            cache[path] = ()
+    return cache[path]
 
 
 def _keep(work: Workspace) -> None:
-    known = {wish.path: wish for wish in _decided(work)}
-    paths = _with_uploads(work, "layers", known)
+    wishes = {wish.path: wish for wish in _decided(work)}
+    paths = _with_uploads(work, "layers", wishes)
     if len(paths) > MOST_LAYERS:
         st.session_state[_SAID] = f"{len(paths)} layers are too many: choose at most {MOST_LAYERS}."
         return
-    _show(work, [known.get(path) or Wish(path, next(iter(_columns(path)), NONE)) for path in paths])
+    _show(work, [wishes.get(path) or Wish(path, next(iter(_columns(path)), NONE)) for path in paths])
 
 
 def _show(work: Workspace, wishes: list[Wish]) -> None:
     """Read the layers and draw them; what cannot be drawn is left out, and why is said."""
     if work.domain is None:
         return
-    kept: list[Wish] = []
+    drawable: list[Wish] = []
     layers: tuple[OwnLayer, ...] = ()
     for wish in wishes:
         try:
-            layers = layers_of(_choices([*kept, wish]), work.domain)
+            layers = layers_of(_choices([*drawable, wish]), work.domain)
         except WorkflowError as error:
             st.session_state[_SAID] = f"{Path(wish.path).name} was left out: {error}"
             continue
-        kept.append(wish)
+        drawable.append(wish)
     try:
-        work.show_layers(layers, _choices(kept))
+        work.show_layers(layers, _choices(drawable))
     except WorkflowError as error:
         st.session_state[_SAID] = str(error)
 
 
 def _choices(wishes: list[Wish]) -> dict[str, tuple[Any, ...]]:
     """The settings that say the same; without chosen colours or widths these stay as usual."""
-    colours, widths = tuple(one.colour for one in wishes), tuple(one.width for one in wishes)
+    colours, widths = tuple(wish.colour for wish in wishes), tuple(wish.width for wish in wishes)
     return {
-        "layers": tuple(one.path for one in wishes),
-        "label_columns": tuple(one.column for one in wishes),
+        "layers": tuple(wish.path for wish in wishes),
+        "label_columns": tuple(wish.column for wish in wishes),
         "layer_colours": colours if any(colours) else (),
         "layer_widths": widths if any(widths) else (),
     }

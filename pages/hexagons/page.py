@@ -41,48 +41,48 @@ def asked_resolution() -> int:
     return resolution
 
 
-def propose_first(asked: NamedArea | None, about: int | None) -> None:
+def propose_first(area: NamedArea | None, about: int | None) -> None:
     """Let the slider begin at the resolution that suits the area, before any hexagon is made."""
     untouched = work.choices.get("resolution") is None and "resolution" not in st.query_params
-    if asked is None or not untouched:
+    if area is None or not untouched:
         return
     public = work.reference if work.choices.get("reference_public") else None
     try:
-        if asked.region is not None:
-            access.reach_of(work.folder).check(asked.region)
-        found = proposal_of(shape_of(asked), about, public)
+        if area.region is not None:
+            access.reach_of(work.folder).check(area.region)
+        proposal = proposal_of(shape_of(area), about, public)
     except WorkflowError:  # said where the area is filled
         return
-    if found is not None:
-        st.session_state["resolution"] = found.resolution
+    if proposal is not None:
+        st.session_state["resolution"] = proposal.resolution
 
 
-def fill(asked: NamedArea, resolution: int) -> None:
+def fill(area: NamedArea, resolution: int) -> None:
     """Make the hexagons asked for, or say why not and keep those of before."""
     try:
         with st.spinner("Filling the area with hexagons"):
-            if asked.region is not None:
-                access.reach_of(work.folder).check(asked.region)
-            domain = domain_of(asked, resolution)
+            if area.region is not None:
+                access.reach_of(work.folder).check(area.region)
+            domain = domain_of(area, resolution)
     except WorkflowError as error:
-        kept = " The hexagons shown are those of before." if work.domain is not None else ""
-        st.error(f"{plain(error)}{kept}", icon=":material/error:")
+        remark = " The hexagons shown are those of before." if work.domain is not None else ""
+        st.error(f"{plain(error)}{remark}", icon=":material/error:")
         if "look swapped" in str(error):
-            offer_exchange(work, asked.region, asked.bbox)
+            offer_exchange(work, area.region, area.bbox)
         return
-    work.domain, work.asked_domain = domain, (asked.region, asked.bbox, resolution)
+    work.domain, work.asked_domain = domain, (area.region, area.bbox, resolution)
     work.choose(
-        region=asked.region,
-        bbox=asked.bbox,
+        region=area.region,
+        bbox=area.bbox,
         resolution=resolution,
-        crosses_date_line=asked.crosses,
-        features=asked.features,
-        feature_column=asked.column,
-        land_only=asked.land_only,
+        crosses_date_line=area.crosses,
+        features=area.features,
+        feature_column=area.column,
+        land_only=area.land_only,
         accept_dropped=False,
     )
-    if asked.region is not None and asked.region == work.uploads.get("named"):
-        layers.take_areas(work, asked.region)
+    if area.region is not None and area.region == work.uploads.get("named"):
+        layers.take_areas(work, area.region)
     else:
         layers.draw_again(work)
     panels.check_basemap_again(work)
@@ -107,10 +107,12 @@ def ask_records() -> int | None:
 def propose(domain: Domain, about: int | None) -> None:
     """Say which resolution suits area and records, where it is another than that of the hexagons shown."""
     public = work.reference if work.choices.get("reference_public") else None
-    found = proposal_of(domain.region, about, public)
-    if found is not None and found.resolution != domain.resolution:
-        st.caption(f":material/lightbulb: {plain(f'Proposed: {found.sentence}.')}")
-        st.button(f"Use resolution {found.resolution:d}", on_click=take_resolution, args=(found.resolution,))
+    proposal = proposal_of(domain.region, about, public)
+    if proposal is not None and proposal.resolution != domain.resolution:
+        st.caption(f":material/lightbulb: {plain(f'Proposed: {proposal.sentence}.')}")
+        st.button(
+            f"Use resolution {proposal.resolution:d}", on_click=take_resolution, args=(proposal.resolution,)
+        )
 
 
 def take_resolution(resolution: int) -> None:

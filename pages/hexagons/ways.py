@@ -66,12 +66,12 @@ def known_way(work: Workspace) -> Way | None:
 def asked_way(work: Workspace) -> Way:
     """The way that is chosen."""
     now = known_way(work)
-    offered: dict[Way, bool] = {
+    possible: dict[Way, bool] = {
         FROM_EXAMPLE: work.kind == "example" and work.generated,
         PLACE: folder() is not None,
         DRAW: maps.built(),
     }
-    ways = [way for way in WAYS if offered.get(way, True)]
+    ways = [way for way in WAYS if possible.get(way, True)]
     return st.radio(
         "Public area",
         ways,
@@ -96,10 +96,10 @@ def asked_area(way: Way, work: Workspace) -> NamedArea | None:
             work,
         )
     if way == PATH:
-        named = work.choices.get("region")
+        region = work.choices.get("region")
         path = st.text_input(
             "Path of the GeoJSON or GeoPackage file",
-            value=str(named) if known_way(work) == PATH else "",
+            value=str(region) if known_way(work) == PATH else "",
             **work.keyed("region_path"),
         ).strip()
         return _of_file(path, work)
@@ -110,22 +110,22 @@ def asked_area(way: Way, work: Workspace) -> NamedArea | None:
     return _of_box(work)
 
 
-def take_outline(work: Workspace, sent: Any) -> None:
+def take_outline(work: Workspace, outline: Any) -> None:
     """Make an outline that a browser sent the area, or show its fault."""
     try:
-        content = outline_file(sent)
+        content = outline_file(outline)
     except DomainError as error:
         st.toast(plain(error), icon=":material/error:")
         return
     work.uploads["drawn"] = str(work.folder.keep(DRAWN, content))
 
 
-def outline_file(sent: Any) -> bytes:
+def outline_file(outline: Any) -> bytes:
     """Return a drawn outline as the GeoJSON of one polygon.
 
-    `sent` is what a browser sent: corners as [longitude, latitude] in degrees, not closed. `DomainError` for
-    anything else and for outlines that enclose nothing."""
-    corners = sent if isinstance(sent, list) else []
+    `outline` is what a browser sent: corners as [longitude, latitude] in degrees, not closed. `DomainError`
+    for anything else and for outlines that enclose nothing."""
+    corners = outline if isinstance(outline, list) else []
     if not 3 <= len(corners) <= MOST_CORNERS:
         raise DomainError(f"an outline needs 3 to {MOST_CORNERS} corners: click once for each.")
     ring = []
@@ -174,11 +174,11 @@ def _around_place(work: Workspace) -> NamedArea | None:
     name = st.text_input("Place", placeholder="such as Leiden", **work.keyed("place_name")).strip()
     if not name:
         return None
-    found = find_places(name)
-    if not found:
+    places = find_places(name)
+    if not places:
         st.caption(f":material/search_off: No place of the world's larger ones begins with “{plain(name)}”.")
         return None
-    place = st.selectbox("Which one", found, format_func=place_words, key=f"place_{work.mark}_{name}")
+    place = st.selectbox("Which one", places, format_func=place_words, key=f"place_{work.mark}_{name}")
     reach = st.number_input(
         "Kilometres to each side", LEAST_KM, MOST_KM, 10.0, step=1.0, **work.keyed("place_reach")
     )
@@ -228,8 +228,8 @@ def _of_box(work: Workspace) -> NamedArea | None:
     west, south, east, north = sides
     if west is None or south is None or east is None or north is None:
         return None
-    named = (west, south, east, north)
-    return NamedArea(bbox=named, crosses=_asked_crossing(named, work), land_only=_asked_land(work))
+    bounds = (west, south, east, north)
+    return NamedArea(bbox=bounds, crosses=_asked_crossing(bounds, work), land_only=_asked_land(work))
 
 
 def _asked_land(work: Workspace) -> bool:
@@ -246,12 +246,12 @@ def _asked_crossing(box: Box, work: Workspace) -> bool | None:
     if not is_doubtful(box):
         return None
     answers = {"Yes": True, "No": False}
-    chosen = work.choices.get("crosses_date_line")
-    known = next((word for word, meant in answers.items() if meant is chosen), None)
+    crosses = work.choices.get("crosses_date_line")
+    current = next((word for word, value in answers.items() if value is crosses), None)
     answer = st.radio(
         "Does the box cross the date line, at 180 degrees?",
         ("Yes", "No"),
-        index=None if known is None else list(answers).index(known),
+        index=None if current is None else list(answers).index(current),
         horizontal=True,
         help="Its west lies east of its east, or it is more than half the globe wide: often two numbers are "
         "exchanged.",
@@ -265,14 +265,14 @@ KNOWN_PARTS = "area_parts"
 
 def parts_of(path: str, work: Workspace) -> tuple[tuple[str, ...], str | None]:
     """The names of the features of a file that a person picks, and their column; none for the whole file."""
-    known = st.session_state.get(KNOWN_PARTS)
-    if known is None or known[0] != path:
+    cached = st.session_state.get(KNOWN_PARTS)
+    if cached is None or cached[0] != path:
         try:
             access.reach_of(work.folder).check(path)
         except WorkflowError:
             return (), None  # said where the area is filled
-        known = st.session_state[KNOWN_PARTS] = (path, columns_of(path))
-    columns: dict[str, tuple[str, ...]] = known[1]
+        cached = st.session_state[KNOWN_PARTS] = (path, columns_of(path))
+    columns: dict[str, tuple[str, ...]] = cached[1]
     if not columns:
         return (), None
     same = work.choices.get("region") == path
@@ -288,11 +288,11 @@ def parts_of(path: str, work: Workspace) -> tuple[tuple[str, ...], str | None]:
             persist_state="session",
         )
     names = columns[column]
-    chosen = work.choices.get("features", ()) if same else ()
+    features = work.choices.get("features", ()) if same else ()
     picked = st.multiselect(
         "Parts of the file",
         names,
-        default=[name for name in chosen if name in names],
+        default=[name for name in features if name in names],
         placeholder=f"the whole file, all {len(names):,} parts",
         format_func=one_line,
         help="Type a few letters of a name. Several parts become one area.",
@@ -302,10 +302,10 @@ def parts_of(path: str, work: Workspace) -> tuple[tuple[str, ...], str | None]:
     return tuple(picked), (column if picked else None)
 
 
-def stop_stray(work: Workspace, found: Stray) -> None:
+def stop_stray(work: Workspace, strayed: Stray) -> None:
     """Say that no row is inside, and how to mend it."""
-    st.error(f"No row lies inside this area. {plain(found.reason)}", icon=":material/wrong_location:")
-    if not found.swapped:
+    st.error(f"No row lies inside this area. {plain(strayed.reason)}", icon=":material/wrong_location:")
+    if not strayed.swapped:
         return
     with st.container(horizontal=True):
         if work.kind == "sensors":
@@ -321,7 +321,7 @@ def offer_exchange(work: Workspace, region: str | None, box: Box | None) -> None
 
 def exchange_columns(work: Workspace) -> None:
     """Read the sources again with the two columns of the place exchanged."""
-    unit, before = work.choices.get("value_unit", ""), dict(work.choices)
+    unit, choices = work.choices.get("value_unit", ""), dict(work.choices)
     for name in ("data", "reference"):
         source = work.choices.get(name)
         if source is not None:
@@ -331,7 +331,7 @@ def exchange_columns(work: Workspace) -> None:
         if work.choices.get("reference") is not None:
             work.reference = look_at(work.choices["reference"], unit, spread=True)
     except WorkflowError as error:
-        work.choices = before
+        work.choices = choices
         st.toast(plain(error), icon=":material/error:")
         return
     refill(work)

@@ -89,23 +89,23 @@ def _accounts(ledger: Ledger) -> tuple[Account, ...]:
 def names_of(entries: Iterable[Entry]) -> dict[str, str]:
     """Name each dataset by its file and the titles of its charges, the latest first; damaged entries are not
     read."""
-    found: dict[str, dict[str, None]] = {}
+    titles_of: dict[str, dict[str, None]] = {}
     for entry in entries:
         if entry.kind in ("reserve", "trace") and entry.hash == entry.expected_hash():
             facts = entry.facts.get("facts", {})
             for word in ("title", "file"):
                 text = str(facts.get(word) or "").strip()
                 if text:
-                    known = found.setdefault(str(entry.dataset), {})
-                    known.pop(text, None)
-                    known[text] = None
-    return {dataset: _few(list(reversed(texts))) for dataset, texts in found.items()}
+                    titles = titles_of.setdefault(str(entry.dataset), {})
+                    titles.pop(text, None)
+                    titles[text] = None
+    return {dataset: _few(list(reversed(texts))) for dataset, texts in titles_of.items()}
 
 
 def _few(texts: list[str]) -> str:
     """The first names, and how many more there are."""
-    more = len(texts) - NAMED
-    return ", ".join(texts[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    left_out = len(texts) - NAMED
+    return ", ".join(texts[:NAMED]) + (f" and {left_out:,} more" if left_out > 0 else "")
 
 
 def _account(account: Account, names: Mapping[str, str]) -> AccountView:
@@ -137,11 +137,11 @@ def _entry(entry: Entry, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _charged(said: Mapping[str, Any]) -> str:
+def _charged(facts: Mapping[str, Any]) -> str:
     """The purpose of a charge, and its cost as its own release states it; a charge need not say either."""
-    parts = [str(said[name]) for name in ("title", "mechanism") if said.get(name)]
-    if {"epsilon", "delta"} <= said.keys():
-        parts.append(f"ε {upper(said['epsilon'], 4)} at δ {significant(said['delta'], 3)}")
+    parts = [str(facts[name]) for name in ("title", "mechanism") if facts.get(name)]
+    if {"epsilon", "delta"} <= facts.keys():
+        parts.append(f"ε {upper(facts['epsilon'], 4)} at δ {significant(facts['delta'], 3)}")
     return ", ".join(parts)
 
 
@@ -153,9 +153,9 @@ def _details(entry: Entry) -> str:
     if entry.kind == "reserve":
         return _charged(facts["facts"])
     if entry.kind == "trace":
-        said = facts["facts"]
-        secrets = plural(said["secrets"], "secret")
-        return f"{secrets} of {said['records']:,} records, μ {upper(said['mu'], 4)}, in no sum with ε"
+        charge = facts["facts"]
+        secrets = plural(charge["secrets"], "secret")
+        return f"{secrets} of {charge['records']:,} records, μ {upper(charge['mu'], 4)}, in no sum with ε"
     if entry.kind == "budget":
         return f"ε {significant(facts['epsilon'], 4)} at δ {significant(facts['delta'], 3)}"
     if entry.kind == "commit":

@@ -41,11 +41,11 @@ def link(name: str, viewer: Viewer) -> None:
         ).strip()
         if st.form_submit_button("Make the page", icon=":material/public:"):
             st.session_state[f"site_{name}"] = address
-    made = st.session_state.get(f"site_{name}")
-    if made is None:
+    site_address = st.session_state.get(f"site_{name}")
+    if site_address is None:
         return
     try:
-        folder = site_folder(name, viewer, made)
+        folder = site_folder(name, viewer, site_address)
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
         return

@@ -49,8 +49,8 @@ CLEAN = ("selection", "threshold")
 
 def answers(work: Workspace) -> dict[str, Any]:
     """What the curator has answered; a question that was not answered is not stated."""
-    given = {name: work.answers.get(name) or NOT_STATED for name in QUESTIONS}
-    return {**given, "records_per_person": work.answers.get("records_per_person")}
+    answers_given = {name: work.answers.get(name) or NOT_STATED for name in QUESTIONS}
+    return {**answers_given, "records_per_person": work.answers.get("records_per_person")}
 
 
 def by_looking(work: Workspace) -> bool:
@@ -59,17 +59,19 @@ def by_looking(work: Workspace) -> bool:
 
 
 def checked(
-    found: SearchOutcome, planned: Plan, given: dict[str, Any]
+    outcome: SearchOutcome, planned: Plan, statements: dict[str, Any]
 ) -> tuple[PlannedRelease, list[Finding]]:
     """The plan as far as the program and the curator know it, and what leaks."""
-    known = plan_from_settings(found.project.settings, n=planned.privacy.n, tuning=planned.choice.tuning.kind)
-    plan = replace(known, **given)
+    program_facts = plan_from_settings(
+        outcome.project.settings, n=planned.privacy.n, tuning=planned.choice.tuning.kind
+    )
+    plan = replace(program_facts, **statements)
     return plan, lint(plan)
 
 
-def show_checks(work: Workspace, found: SearchOutcome, planned: Plan) -> None:
+def show_checks(work: Workspace, outcome: SearchOutcome, planned: Plan) -> None:
     """The questions, and what follows from the answers and from the plan."""
-    _, findings = checked(found, planned, answers(work))
+    _, findings = checked(outcome, planned, answers(work))
     worst = any(finding.severity == LEAK for finding in findings)
     count = words.plural(len(findings), "finding") if findings else "nothing found"
     with st.expander(f"Leak check: {plain(count)}", icon=":material/troubleshoot:", expanded=worst):
@@ -84,14 +86,14 @@ def show_checks(work: Workspace, found: SearchOutcome, planned: Plan) -> None:
                 key=f"answer_{name}_{work.mark}",
             )
             _answer(work, name, answer)
-        most = st.number_input(
+        most_records = st.number_input(
             "Most records that one person may have",
             min_value=1,
             value=work.answers.get("records_per_person"),
             placeholder="not known",
             key=f"answer_person_{work.mark}",
         )
-        _answer(work, "records_per_person", None if most is None else int(most))
+        _answer(work, "records_per_person", None if most_records is None else int(most_records))
         st.markdown("**What the plan gives away** beside its mechanism, to whom, and what to do about it.")
         for finding in findings:
             sign = (
@@ -120,58 +122,62 @@ def _answer(work: Workspace, name: str, answer: Any) -> None:
         st.rerun()
 
 
-def rows_dropped(work: Workspace, found: SearchOutcome) -> bool:
+def rows_dropped(work: Workspace, outcome: SearchOutcome) -> bool:
     """Ask whether rows may be left out where many are; return whether that stops the release."""
-    project = found.project
+    project = outcome.project
     if not project.drops_many:
         return False
-    lost, asked = project.dropped
+    lost, in_area = project.dropped
     report, outside = project.private.report, project.private.placed.outside
     reasons = [f"{count:,} {reason}" for reason, count in report.dropped if count]
     where = [f"{outside:,} outside the box or in the sea"] if outside else []
     st.warning(
-        f"**{lost:,} of {asked:,} rows are left out**: {plain('; '.join([*where, *reasons]))}. Is that "
+        f"**{lost:,} of {in_area:,} rows are left out**: {plain('; '.join([*where, *reasons]))}. Is that "
         "meant? If not, mend the area on the step Hexagons or the table on the step Data. Only you see this.",
         icon=":material/filter_alt:",
     )
     label = "Release without these rows"
-    return not accepts(work, found, "accept_dropped", label, f"accept_dropped_{work.mark}")
+    return not accepts(work, outcome, "accept_dropped", label, f"accept_dropped_{work.mark}")
 
 
-def stopped(work: Workspace, found: SearchOutcome) -> bool:
+def stopped(work: Workspace, outcome: SearchOutcome) -> bool:
     """Say why this release is stopped, where it is; whether it is."""
-    reasons = found.against
+    reasons = outcome.against
     if not reasons:
         return False
-    accepted = found.project.settings.accept_low_agreement
-    few = "This map is" if found.atlas is None else f"{len(reasons)} of {len(found.atlas[0].layers)} maps are"
+    accepted = outcome.project.settings.accept_low_agreement
+    how_many = (
+        "This map is"
+        if outcome.atlas is None
+        else f"{len(reasons)} of {len(outcome.atlas[0].layers)} maps are"
+    )
     st.warning(
-        f"**{few} expected to be poor**: {plain('; '.join(reasons))}."
+        f"**{how_many} expected to be poor**: {plain('; '.join(reasons))}."
         + ("" if accepted else " Nothing has been drawn or charged."),
         icon=":material/front_hand:",
     )
-    if not accepted and found.atlas is not None:
+    if not accepted and outcome.atlas is not None:
         st.page_link(PRIVACY.path, label="Leave them out, or ask for a larger budget", icon=PRIVACY.icon)
-    elif not accepted and _searched(found):
+    elif not accepted and _searched(outcome):
         st.markdown("**What helps.** Each button changes one choice and searches again.")
-        _offer(work, found, at_once=True)
+        _offer(work, outcome, at_once=True)
     label = (
         "Release this map anyway: its statement will say that it is expected to be poor"
-        if found.atlas is None
+        if outcome.atlas is None
         else "Release all maps anyway: the statement will say which are expected to be poor"
     )
-    return not accepts(work, found, "accept_low_agreement", label, f"accept_low_{work.mark}")
+    return not accepts(work, outcome, "accept_low_agreement", label, f"accept_low_{work.mark}")
 
 
 def accepts(
     work: Workspace,
-    found: SearchOutcome,
+    outcome: SearchOutcome,
     name: Literal["accept_dropped", "accept_low_agreement", "accept_weaker_promise"],
     label: str,
     key: str,
 ) -> bool:
     """Ask for the tick that a setting needs, keep it as that setting, and return it."""
-    accepted: bool = getattr(found.project.settings, name)
+    accepted: bool = getattr(outcome.project.settings, name)
     ticked = st.checkbox(label, value=accepted, key=key)
     if ticked != accepted:
         work.restate(**{name: bool(ticked)})
@@ -179,43 +185,43 @@ def accepts(
     return bool(ticked)
 
 
-def what_helps(work: Workspace, found: SearchOutcome) -> None:
+def what_helps(work: Workspace, outcome: SearchOutcome) -> None:
     """The same remedies for a map that is expected to show little but is not stopped, tried when asked."""
-    if weak(found.choice.expected) and _searched(found):
+    if weak(outcome.choice.expected) and _searched(outcome):
         with st.expander("What would help this map", icon=":material/healing:"):
-            _offer(work, found, at_once=False)
+            _offer(work, outcome, at_once=False)
 
 
-def _searched(found: SearchOutcome) -> bool:
-    expected = found.choice.expected
+def _searched(outcome: SearchOutcome) -> bool:
+    expected = outcome.choice.expected
     return expected is not None and expected.agreement is not None
 
 
-def _offer(work: Workspace, found: SearchOutcome, at_once: bool) -> None:
+def _offer(work: Workspace, outcome: SearchOutcome, at_once: bool) -> None:
     """A button for each remedy, and its result, once that was tried in the background."""
-    project = found.project
-    tried = {} if project.pilot is not None else _tried(work, found, at_once)
+    project = outcome.project
+    trials = {} if project.pilot is not None else _tried(work, outcome, at_once)
     for remedy in remedies(project.settings, project):
         with st.container(horizontal=True, vertical_alignment="center"):
             if st.button(plain(remedy.label), key=f"remedy_{remedy.name}_{work.mark}"):
                 _take(work, remedy)
-            if remedy.name in tried:
-                st.markdown(plain(tried[remedy.name].says + tried[remedy.name].loses))
+            if remedy.name in trials:
+                st.markdown(plain(trials[remedy.name].says + trials[remedy.name].loses))
     if lacks_reference(project.settings):
         st.caption(f"{plain(REFERENCE)}.")
 
 
-def _tried(work: Workspace, found: SearchOutcome, at_once: bool) -> dict[str, Tried]:
+def _tried(work: Workspace, outcome: SearchOutcome, at_once: bool) -> dict[str, Tried]:
     """The remedies tried for this plan, each as soon as it is judged; it begins by itself or when asked."""
-    project, about = found.project, (found.tuned, found.project.settings.epsilon)
+    project, about = outcome.project, (outcome.tuned, outcome.project.settings.epsilon)
     chain = side_jobs.planning(work).chains.get("remedies")
     begun = chain is not None and side_jobs.same(chain.about, about)
     if not at_once and not begun and not st.button("Try them in simulation", icon=":material/play_arrow:"):
         return {}
     st.caption("What each reaches is found out by simulation: nothing is drawn or charged.")
     steps: dict[str, Callable[[], Job[Tried]]] = {
-        each.name: partial(remedy_job, project, found.tuned, each)
-        for each in remedies(project.settings, project)
+        remedy.name: partial(remedy_job, project, outcome.tuned, remedy)
+        for remedy in remedies(project.settings, project)
     }
     return side_jobs.one_by_one(work, "remedies", about, steps, "Stop trying")
 

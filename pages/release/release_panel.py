@@ -33,15 +33,15 @@ from pages.shared.session.workspace import Workspace
 from pages.shared.steps import LEDGER, VIEWER
 
 
-def show(work: Workspace, found: SearchOutcome) -> None:
+def show(work: Workspace, outcome: SearchOutcome) -> None:
     """The receipt to read, and the form to submit."""
-    found = _looked(work, found)
-    if checks.rows_dropped(work, found) or checks.stopped(work, found):
+    outcome = _looked(work, outcome)
+    if checks.rows_dropped(work, outcome) or checks.stopped(work, outcome):
         return
-    if found.atlas is None:
-        checks.what_helps(work, found)
+    if outcome.atlas is None:
+        checks.what_helps(work, outcome)
     try:
-        planned = plan(found)
+        planned = plan(outcome)
     except HexcursionError as error:
         st.error(plain(error), icon=":material/error:")
         return
@@ -50,8 +50,8 @@ def show(work: Workspace, found: SearchOutcome) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.header("What will be published", anchor=False)
-        known = [line for line in planned.receipt if budget.total is not None or line.topic != "Budget"]
-        receipt_lines([(line.topic, line.text, line.warning) for line in known])
+        lines = [line for line in planned.receipt if budget.total is not None or line.topic != "Budget"]
+        receipt_lines([(line.topic, line.text, line.warning) for line in lines])
     with right:
         st.header("The decision", anchor=False)
         _budget(budget)
@@ -59,19 +59,19 @@ def show(work: Workspace, found: SearchOutcome) -> None:
         if standing is not None and standing.shared:
             st.caption(f":material/lock: For you only: {plain(shared_text(standing))}")
         _alike(planned)
-        _agreed(work, found, budget)
-        _form(work, found, budget)
-        if (text := expected_release(found.project)) is not None:
+        _agreed(work, outcome, budget)
+        _form(work, outcome, budget)
+        if (text := expected_release(outcome.project)) is not None:
             st.caption(f":material/schedule: {plain(text)}")
-        checks.show_checks(work, found, planned)
+        checks.show_checks(work, outcome, planned)
     if work.finished:
         panels.list_finished()
 
 
-def _looked(work: Workspace, found: SearchOutcome) -> SearchOutcome:
+def _looked(work: Workspace, outcome: SearchOutcome) -> SearchOutcome:
     """Whether the curator chose by looking: it changes what the release says, not what it costs."""
-    known = work.chosen_by_looking or checks.by_looking(work)
-    if known:
+    looked_for_certain = work.chosen_by_looking or checks.by_looking(work)
+    if looked_for_certain:
         work.say_looked(True)
         st.session_state[f"looked_{work.mark}"] = True
         st.caption(
@@ -80,25 +80,25 @@ def _looked(work: Workspace, found: SearchOutcome) -> SearchOutcome:
             if work.chosen_by_looking
             else ":material/lock: This is ticked because of your answers in the leak check."
         )
-        found = work.outcome or found
+        outcome = work.outcome or outcome
     looked = st.checkbox(
         "I chose threshold, area or design by looking at the private data",
-        value=found.project.settings.looked,
-        disabled=known,
+        value=outcome.project.settings.looked,
+        disabled=looked_for_certain,
         help="What is chosen by looking reveals something of the data, and no ε here accounts for it. The "
         "published statement will then say NOT ACCOUNTED. Choosing from public knowledge or "
         "on reference data needs no tick.",
         key=f"looked_{work.mark}",
     )
     work.say_looked(bool(looked))
-    return work.outcome or found
+    return work.outcome or outcome
 
 
-def _agreed(work: Workspace, found: SearchOutcome, budget: BudgetState) -> None:
+def _agreed(work: Workspace, outcome: SearchOutcome, budget: BudgetState) -> None:
     """Ask for a tick before a release breaks an earlier promise; the receipt then names that promise."""
     if budget.breaks:
         label = "Release anyway: what is published will say which earlier promise no longer holds"
-        checks.accepts(work, found, "accept_weaker_promise", label, f"accept_weaker_{work.mark}")
+        checks.accepts(work, outcome, "accept_weaker_promise", label, f"accept_weaker_{work.mark}")
 
 
 def _budget(budget: BudgetState) -> None:
@@ -133,30 +133,30 @@ def _alike(planned: Plan) -> None:
                 st.rerun()
 
 
-def _form(work: Workspace, found: SearchOutcome, budget: BudgetState) -> None:
+def _form(work: Workspace, outcome: SearchOutcome, budget: BudgetState) -> None:
     with st.form("release", border=True, enter_to_submit=False):
         title = st.text_input(
-            "Title of the release", value=found.project.settings.title, placeholder="what a reader will see"
+            "Title of the release", value=outcome.project.settings.title, placeholder="what a reader will see"
         )
-        known = found.project.settings.scope
+        scope = outcome.project.settings.scope
         words = (
-            ("population", "What the values were taken of", known.population, "existing leasehold flats"),
-            ("period", "When they were taken", known.period, "2018"),
-            ("source", "Who gave them", known.source, "as the data's licence asks"),
+            ("population", "What the values were taken of", scope.population, "existing leasehold flats"),
+            ("period", "When they were taken", scope.period, "2018"),
+            ("source", "Who gave them", scope.source, "as the data's licence asks"),
         )
         with st.expander("What readers should know of the data", icon=":material/notes:"):
-            said = {
+            scope_words = {
                 name: st.text_input(
-                    plain(asked), value=given, placeholder=example, help=plain(field(name).help)
+                    plain(question), value=value, placeholder=example, help=plain(field(name).help)
                 )
-                for name, asked, given, example in words
+                for name, question, value, example in words
             }
         total: float | None = None
         if budget.total is None:
             total = st.number_input(
                 "Budget of these data: total ε of all releases, ever",
                 min_value=budget.asked,
-                value=max(budget.asked, found.project.settings.budget or 2.0),
+                value=max(budget.asked, outcome.project.settings.budget or 2.0),
                 format="%.4g",
                 help="The ledger will refuse any later release that would exceed it.",
             )
@@ -169,7 +169,7 @@ def _form(work: Workspace, found: SearchOutcome, budget: BudgetState) -> None:
         )
     if submitted and work.release_id is None:
         try:
-            work.restate(title=title.strip(), **{name: text.strip() for name, text in said.items()})
+            work.restate(title=title.strip(), **{name: text.strip() for name, text in scope_words.items()})
         except WorkflowError as error:  # too long, or not to be shown
             st.error(plain(error), icon=":material/error:")
         else:
@@ -190,73 +190,73 @@ def begin_question(work: Workspace, total: float | None) -> None:
 
 def show_question(work: Workspace, budget: BudgetState) -> None:
     """The open question about this very plan."""
-    session, found, total = panels.question_about(ASKED) or (None, None, None)
-    if isinstance(found, SearchOutcome) and session == work.session and found is work.outcome:
-        heading: Markdown = "Release this map?" if found.atlas is None else "Release these maps?"
-        panels.ask_twice(ASKED, heading, _question, work, found, budget, total)
+    session, outcome, total = panels.question_about(ASKED) or (None, None, None)
+    if isinstance(outcome, SearchOutcome) and session == work.session and outcome is work.outcome:
+        heading: Markdown = "Release this map?" if outcome.atlas is None else "Release these maps?"
+        panels.ask_twice(ASKED, heading, _question, work, outcome, budget, total)
 
 
-def _question(work: Workspace, found: SearchOutcome, budget: BudgetState, total: float | None) -> None:
+def _question(work: Workspace, outcome: SearchOutcome, budget: BudgetState, total: float | None) -> None:
     """Its cost, the rest of the budget, how good it is expected to be; and the button that does it."""
-    settings = found.project.settings
-    st.markdown(f"**{plain(settings.title or ('The map' if found.atlas is None else 'The maps'))}**")
+    settings = outcome.project.settings
+    st.markdown(f"**{plain(settings.title or ('The map' if outcome.atlas is None else 'The maps'))}**")
     left = budget.left if total is None else words.remaining(total - budget.asked)
     first, second = st.columns(2)
     first.metric("It costs ε", plain(upper(budget.asked, 3)))
     second.metric("Then left ε", plain(left))
-    expected = found.choice.expected
-    if found.atlas is not None:
-        project, choice = found.atlas
-        rule, *others = foretold_words(choice, project.settings.names)
-        st.markdown("\n".join(f"- {plain(line)}" for line in others))
+    expected = outcome.choice.expected
+    if outcome.atlas is not None:
+        project, choice = outcome.atlas
+        rule, *forecasts = foretold_words(choice, project.settings.names)
+        st.markdown("\n".join(f"- {plain(line)}" for line in forecasts))
         st.caption(plain(rule))
-    elif found.few:
-        st.markdown(f"**{plain(found.few)}**.")
+    elif outcome.few:
+        st.markdown(f"**{plain(outcome.few)}**.")
     elif expected is None:
         st.markdown("How good the map will be is **not known**: its design was given by hand.")
     else:
-        told = {"orange": expected.orange, "finds": expected.finds}
-        promise = "" if expected.finds is None else promise_words(told, settings.direction)
-        said = " ".join(filter(None, [records_said(expected, found.choice.yardsticks), promise]))
+        figures = {"orange": expected.orange, "finds": expected.finds}
+        promise = "" if expected.finds is None else promise_words(figures, settings.direction)
+        sentence = " ".join(filter(None, [records_said(expected, outcome.choice.yardsticks), promise]))
         st.markdown(
-            f"**{plain(said)}** Expected, from releases simulated on {plain(_basis(expected.basis))}."
-            if said
+            f"**{plain(sentence)}** Expected, from releases simulated on {plain(_basis(expected.basis))}."
+            if sentence
             else "How right the map will be is **not known**: the map that it was tried on has one side only."
         )
-    drawn = "The map is" if found.atlas is None else "The maps are"
-    st.markdown(f"{drawn} drawn **once**. What is published cannot be taken back, and ε stays spent.")
+    subject = "The map is" if outcome.atlas is None else "The maps are"
+    st.markdown(f"{subject} drawn **once**. What is published cannot be taken back, and ε stays spent.")
     token = work.session
     if panels.answered(ASKED, token):
-        release_once(work, found, total, token)
+        release_once(work, outcome, total, token)
 
 
-def release_once(work: Workspace, found: SearchOutcome, total: float | None, token: str) -> None:
+def release_once(work: Workspace, outcome: SearchOutcome, total: float | None, token: str) -> None:
     """Release once, unless an earlier click did; then show what there is.
 
     `token` is the session's when the question was asked: a click that waited while another failed has no
     question."""
     with work.releasing:
         if work.release_id is None and work.session == token:
-            with side_jobs.note_release(token) as asked:
-                _release(work, found, total, asked)
+            with side_jobs.note_release(token) as request:
+                _release(work, outcome, total, request)
     if work.release_id is not None:
         panels.end_question(ASKED)
-        work.budget_text = budget_state(plan(found)).line
+        work.budget_text = budget_state(plan(outcome)).line
         st.rerun()
 
 
-def _release(work: Workspace, found: SearchOutcome, total: float | None, asked: side_jobs.Asked) -> None:
+def _release(work: Workspace, outcome: SearchOutcome, total: float | None, request: side_jobs.Asked) -> None:
     work.budget_text = None  # the charge outdates it, also where a person leaves before this is over
     try:
         with st.spinner("Charging the ledger, drawing, writing the bundle"):
             # Nothing between the draw and its memory may start the script again.
-            published = release(found, total, work.session)
-            work.release_id = asked.release_id = published.release.release_id
+            published = release(outcome, total, work.session)
+            work.release_id = request.release_id = published.release.release_id
     except RequestTaken as taken:
-        asked.release_id = released_as(taken.entry, found.project.settings.ledger)
-        _exists(asked.release_id, taken.entry)
+        request.release_id = released_as(taken.entry, outcome.project.settings.ledger)
+        _exists(request.release_id, taken.entry)
     except WorkflowError as error:
-        asked.text = str(error)
+        request.text = str(error)
         if isinstance(error, Unreleased):  # trying again is a new request, and costs again
             work.session = random_name()
         st.error(plain(error), icon=":material/error:")

@@ -50,18 +50,18 @@ class BudgetState:
         return f"Spent ε {self.before} of {self.total}."
 
 
-def plan(found: SearchOutcome) -> Plan:
+def plan(outcome: SearchOutcome) -> Plan:
     """What a release would say and cost; nothing is drawn and nothing charged."""
-    return _planned(found).plan
+    return _planned(outcome).plan
 
 
-def _planned(found: SearchOutcome, budget: float | None = None) -> Planned:
+def _planned(outcome: SearchOutcome, budget: float | None = None) -> Planned:
     """On a screen the budget is the ledger's, or what the form says: a settings file proposes one at most."""
-    asked = found.restated(budget=budget)
-    ledger = ledger_to_plan(asked.project.settings.ledger)
-    if asked.atlas is None:
-        return plan_choice(asked.project, asked.choice, ledger)
-    return plan_atlas_choice(*asked.atlas, ledger)
+    with_budget = outcome.restated(budget=budget)
+    ledger = ledger_to_plan(with_budget.project.settings.ledger)
+    if with_budget.atlas is None:
+        return plan_choice(with_budget.project, with_budget.choice, ledger)
+    return plan_atlas_choice(*with_budget.atlas, ledger)
 
 
 def budget_state(planned: Plan) -> BudgetState:
@@ -80,14 +80,14 @@ def budget_state(planned: Plan) -> BudgetState:
     )
 
 
-def release(found: SearchOutcome, budget: float | None = None, session: str = "") -> Published:
+def release(outcome: SearchOutcome, budget: float | None = None, session: str = "") -> Published:
     """Try, charge, draw once, commit, put in place; `budget` is the dataset's total epsilon, set with its
     first release.
 
     The same plan is released once in a `session`, a random token: a second click raises `RequestTaken`."""
-    planned = _planned(found)
+    planned = _planned(outcome)
     if budget is not None and planned.plan.preview.budget is None:
-        planned = _planned(found, budget)  # its receipt names the budget
+        planned = _planned(outcome, budget)  # its receipt names the budget
     return publish_planned(replace(planned, session=session))
 
 
@@ -109,20 +109,20 @@ def released_as(entry: int, ledger: str | None) -> str | None:
     return None
 
 
-def curators_baselines(each: Sequence[tuple[Project, Tuned]]) -> tuple[Baseline, ...]:
+def curators_baselines(layers: Sequence[tuple[Project, Tuned]]) -> tuple[Baseline, ...]:
     """Fit the map without privacy of every column, for the curator only; on many hexagons in one
     subprocess."""
-    asked = tuple((project, tuned.result.model, tuned.choice.cut) for project, tuned in each)
-    if asked[0][0].domain.size < MANY_HEXAGONS:
-        return baselines_apart(silent, asked)
-    return in_subprocess(silent, baselines_apart, asked)
+    fits = tuple((project, tuned.result.model, tuned.choice.cut) for project, tuned in layers)
+    if fits[0][0].domain.size < MANY_HEXAGONS:
+        return baselines_apart(silent, fits)
+    return in_subprocess(silent, baselines_apart, fits)
 
 
 def baselines_apart(
-    report: Report, asked: Sequence[tuple[Project, FieldModel, ResponseScale | None]]
+    report: Report, fits: Sequence[tuple[Project, FieldModel, ResponseScale | None]]
 ) -> tuple[Baseline, ...]:
     """`curators_map` of each, for another process."""
-    return tuple(curators_map(*each) for each in asked)
+    return tuple(curators_map(*arguments) for arguments in fits)
 
 
 def baseline_at(project: Project, baseline: Baseline, threshold: float) -> Bools:

@@ -42,25 +42,25 @@ KEY = "result_map"  # the same for every way: the camera stays
 SHOWN_PATHS = 5
 
 
-def for_curator(work: Workspace, found: SearchOutcome, release_id: str) -> None:
+def for_curator(work: Workspace, outcome: SearchOutcome, release_id: str) -> None:
     """The released map and, for the curator only, how it compares with the baseline."""
     if work.explored is None:
-        first, *others = curators_baselines(found.each)
-        work.explored = Explored(viewer_of(release_id), first, tuple(others))
+        first, *further = curators_baselines(outcome.each)
+        work.explored = Explored(viewer_of(release_id), first, tuple(further))
     viewer, baseline = work.explored.viewer, work.explored.baseline
     work.saw_baseline()
     st.query_params["release"] = release_id
-    if found.atlas is not None:
-        _atlas(work, found.atlas[0], work.explored)
+    if outcome.atlas is not None:
+        _atlas(work, outcome.atlas[0], work.explored)
         return
-    shown = released_view.controls(viewer, "result")
-    product, threshold, rounds, products = shown
+    selection = released_view.controls(viewer, "result")
+    product, threshold, rounds, products = selection
     # where the release is judged: both maps then show the same land
-    private = baseline_at(found.project, baseline, threshold) & products.judged
+    private = baseline_at(outcome.project, baseline, threshold) & products.judged
     way = _way()
     painting = paint(viewer, products, product, threshold, rounds)
     if way in LINKED:
-        _both(viewer, private, shown, painting, LINKED[way])
+        _both(viewer, private, selection, painting, LINKED[way])
     elif way == DIFFERENCE:
         _difference(viewer, private, products)
     elif way == LINES:
@@ -68,14 +68,14 @@ def for_curator(work: Workspace, found: SearchOutcome, release_id: str) -> None:
     else:
         entries = legend(painting, maps.theme())
         _one(viewer, Pane("Released", painting), entries, released_view.in_words(painting, entries))
-    _own_records(found, products, threshold)
+    _own_records(outcome, products, threshold)
     with st.expander("Agreement (IoU) with the map without privacy", icon=":material/functions:"):
         _agreement(products, private)
         _agreement_told(viewer)
     _doubts(viewer)
-    done = "The finished example" if is_shipped(release_id) else f"Released as {release_id}"
+    release_words = "The finished example" if is_shipped(release_id) else f"Released as {release_id}"
     st.caption(
-        f":material/check_circle: {plain(done)}. Explore freely: moving the threshold "
+        f":material/check_circle: {plain(release_words)}. Explore freely: moving the threshold "
         "reads the same released paths again. "
         f":material/receipt_long: {plain(work.budget_text or '')} Exploring does not change it."
     )
@@ -92,24 +92,26 @@ def _atlas(work: Workspace, project: AtlasProject, explored: Explored) -> None:
     """All maps of an atlas under one camera, the curator's own behind a toggle, and how each agrees."""
     viewer = explored.viewer
     sets: dict[str, Painting] = {}
-    seen: list[Agreement] = []
-    for (name, layer), own, baseline in zip(
+    agreements: list[Agreement] = []
+    for (name, layer), project_of_layer, baseline in zip(
         viewer.layers.items(), project.layers, (explored.baseline, *explored.others), strict=True
     ):
         products = layer.bundle.published
-        private = baseline_at(own, baseline, own.settings.threshold) & products.judged
+        private = (
+            baseline_at(project_of_layer, baseline, project_of_layer.settings.threshold) & products.judged
+        )
         side = side_words(layer.direction)
         sets[name] = paint_baseline(private, side, empty=products.empty)
-        seen.append(compare(products.in_set, private))
+        agreements.append(compare(products.in_set, private))
     atlas_view.side_by_side(viewer, "result", sets)
     with st.expander("Agreement (IoU) with the maps without privacy", icon=":material/functions:"):
         st.caption(":material/lock: For you only.")
         st.table(
             {
                 "Map": [plain(atlas_view.value_of(layer, name)) for name, layer in viewer.layers.items()],
-                "Agreement": [plain(agreement_words(each.iou)) for each in seen],
-                "Wrongly in": [plain(plural(each.falsely_in, "hexagon")) for each in seen],
-                "Wrongly out": [plain(plural(each.falsely_out, "hexagon")) for each in seen],
+                "Agreement": [plain(agreement_words(agreement.iou)) for agreement in agreements],
+                "Wrongly in": [plain(plural(agreement.falsely_in, "hexagon")) for agreement in agreements],
+                "Wrongly out": [plain(plural(agreement.falsely_out, "hexagon")) for agreement in agreements],
             },
             hide_index=True,
             border="horizontal",
@@ -127,17 +129,17 @@ def _atlas(work: Workspace, project: AtlasProject, explored: Explored) -> None:
     )
 
 
-def _own_records(found: SearchOutcome, products: Products, threshold: float) -> None:
+def _own_records(outcome: SearchOutcome, products: Products, threshold: float) -> None:
     """The yardstick, from private records, and advice against publishing where a map gains nothing."""
-    tuned, public = found.tuned, None
-    if tuned.free_agreement is not None and threshold == found.project.settings.threshold:
-        public = free_map(found.project, tuned.result.model)
-    own = own_records(found.project, products, public, threshold)
-    if own is None:
+    tuned, public = outcome.tuned, None
+    if tuned.free_agreement is not None and threshold == outcome.project.settings.threshold:
+        public = free_map(outcome.project, tuned.result.model)
+    yardstick = own_records(outcome.project, products, public, threshold)
+    if yardstick is None:
         return
-    st.markdown(plain(own.words))
-    if own.advice:
-        st.warning(plain(own.advice), icon=":material/block:")
+    st.markdown(plain(yardstick.words))
+    if yardstick.advice:
+        st.warning(plain(yardstick.advice), icon=":material/block:")
 
 
 def _agreement_told(viewer: Viewer) -> None:
@@ -145,10 +147,12 @@ def _agreement_told(viewer: Viewer) -> None:
     statement = viewer.bundle.statement
     if shown_words(viewer.bundle.published, statement) == TOO_FEW:
         return
-    told, expected = statement.get("told"), statement["expected"]
-    before = None if expected is None else expected["agreement"]
-    of_map = {} if told is None or told["map"] is None else told["map"]
-    if figures := told_words(before, of_map.get("agreement"), agreement_between(of_map).rstrip(",")):
+    verdict, expected = statement.get("told"), statement["expected"]
+    expected_agreement = None if expected is None else expected["agreement"]
+    of_map = {} if verdict is None or verdict["map"] is None else verdict["map"]
+    if figures := told_words(
+        expected_agreement, of_map.get("agreement"), agreement_between(of_map).rstrip(",")
+    ):
         st.caption(plain(figures))
 
 
@@ -161,13 +165,15 @@ def _doubts(viewer: Viewer) -> None:
         st.info(plain(changed), icon=":material/compare_arrows:")
 
 
-def told_words(before: float | None, after: float | None, between: str = "") -> str:
+def told_words(expected: float | None, stated_agreement: float | None, between: str = "") -> str:
     """The agreements expected and stated, in [0, 1], rounded as the sentences below do; "" for neither.
 
     `between`: the range of the stated one, which follows its number.
     """
-    figures = [] if before is None else [f"expected beforehand {ratio_words(before)}"]
-    figures += [] if after is None else [f"stated by the release itself {after:.2f}{between}"]
+    figures = [] if expected is None else [f"expected beforehand {ratio_words(expected)}"]
+    figures += (
+        [] if stated_agreement is None else [f"stated by the release itself {stated_agreement:.2f}{between}"]
+    )
     if not figures:
         return ""
     return f"Agreement at the published threshold: {', '.join(figures)}; the true agreement stands above."
@@ -190,9 +196,9 @@ def reopened(release_id: str) -> None:
         icon=":material/history:",
     )
     viewer = atlas_view.ask_layer(viewer, "reopened")
-    shown = released_view.controls(viewer, "reopened", shareable=True)
-    released_view.released_map(viewer, shown, "released")
-    released_view.sentences(viewer, shown.products)
+    selection = released_view.controls(viewer, "reopened", shareable=True)
+    released_view.released_map(viewer, selection, "released")
+    released_view.sentences(viewer, selection.products)
 
 
 def _way() -> str:
@@ -213,38 +219,38 @@ def _way() -> str:
 
 def _agreement(products: Products, private: Bools) -> None:
     """How well the set at the cutoff and the baseline agree."""
-    seen = compare(products.in_set, private)
+    agreement = compare(products.in_set, private)
     with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
         st.metric(
             "Agreement where the map is judged",
-            plain(agreement_words(seen.iou)),
+            plain(agreement_words(agreement.iou)),
             help=tip("iou"),
             width="content",
         )
         st.metric(
             "Wrongly in",
-            plain(plural(seen.falsely_in, "hexagon")),
+            plain(plural(agreement.falsely_in, "hexagon")),
             width="content",
             help="On the released map only.",
         )
         st.metric(
             "Wrongly out",
-            plain(plural(seen.falsely_out, "hexagon")),
+            plain(plural(agreement.falsely_out, "hexagon")),
             width="content",
             help="Inside on the map without privacy only.",
         )
 
 
-def _both(viewer: Viewer, private: Bools, shown: Shown, painting: Painting, mode: Mode) -> None:
+def _both(viewer: Viewer, private: Bools, selection: Shown, painting: Painting, mode: Mode) -> None:
     """The release and the baseline under one camera, with a legend each."""
-    products = shown.products
-    words = f"{side_words(viewer.direction)} {quantity(shown.threshold, viewer.unit)}"
+    products = selection.products
+    words = f"{side_words(viewer.direction)} {quantity(selection.threshold, viewer.unit)}"
     classes = "below" in {entry.role for entry in painting.entries}
     baseline = paint_baseline(
         private, words, empty=products.empty, other_side="below" if classes else "outside"
     )
     entries = legend(painting, maps.theme())
-    others = legend(baseline, maps.theme())
+    baseline_entries = legend(baseline, maps.theme())
     count = int(private.sum())
     maps.show(
         viewer.domain,
@@ -256,8 +262,8 @@ def _both(viewer: Viewer, private: Bools, shown: Shown, painting: Painting, mode
         key=KEY,
         alt=f"{released_view.in_words(painting, entries)} Beside it the map without privacy: {count:,} of "
         f"{int(products.judged.sum()):,} hexagons are {words}.",
-        legend=(*entries, *others),
-        legends={"Released": entries, "Without privacy": others},
+        legend=(*entries, *baseline_entries),
+        legends={"Released": entries, "Without privacy": baseline_entries},
         layers=viewer.bundle.layers,
     )
 
@@ -275,13 +281,13 @@ def _difference(viewer: Viewer, private: Bools, products: Products) -> None:
 
 
 def _lines(viewer: Viewer, private: Bools, products: Products) -> None:
-    shown = list(products.paths[:SHOWN_PATHS])
-    lines = boundary_lines(viewer.domain, shown, private)
+    paths = list(products.paths[:SHOWN_PATHS])
+    lines = boundary_lines(viewer.domain, paths, private)
     _one(
         viewer,
         Pane("Boundaries: do not publish", private=True, lines=lines),
-        boundaries_legend(len(shown), baseline=True, theme=maps.theme()),
-        f"Boundaries of {len(shown)} released paths over the boundary of the map without privacy.",
+        boundaries_legend(len(paths), baseline=True, theme=maps.theme()),
+        f"Boundaries of {len(paths)} released paths over the boundary of the map without privacy.",
     )
 
 

@@ -23,25 +23,28 @@ HELD_BESIDE = "beside-opened"
 
 def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, rounds: int) -> None:
     """Ask for other stored releases and draw all under one camera."""
-    own = (viewer.bundle if viewer.atlas is None else viewer.atlas).statement
-    known = [bundle for bundle in stored_bundles() if not bundle.states(own)]
-    if not known:
+    statement = (viewer.bundle if viewer.atlas is None else viewer.atlas).statement
+    bundles = [bundle for bundle in stored_bundles() if not bundle.states(statement)]
+    if not bundles:
         return
-    chosen = st.multiselect(
+    selection = st.multiselect(
         "Other releases of the same area, side by side",
-        known,
+        bundles,
         format_func=lambda bundle: one_line(bundle.title),
         max_selections=MOST_BESIDE,
         placeholder="choose up to three",
         key="viewer_beside",
     )
     # The list may have a file of the opened release under another name: a release counts once.
-    found = [viewer, *(_like(viewer, other) for bundle in chosen if (other := _opened(bundle)) is not None)]
-    opened = list({_drawn(one): one for one in reversed(found)}.values())[::-1]
-    promised = together_text([one.bundle.statement["guarantee"] for one in opened])
+    viewers = [
+        viewer,
+        *(_like(viewer, other) for bundle in selection if (other := _opened(bundle)) is not None),
+    ]
+    opened = list({_drawn(release): release for release in reversed(viewers)}.values())[::-1]
+    promised = together_text([release.bundle.statement["guarantee"] for release in opened])
     if promised:
         st.caption(plain(promised))
-    same = [one for one in opened if one.domain.cells == viewer.domain.cells]
+    same = [release for release in opened if release.domain.cells == viewer.domain.cells]
     if len(same) < len(opened):
         st.info("A release of other hexagons is left out: it cannot share one map.", icon=":material/info:")
     if len(same) < 2:
@@ -70,7 +73,7 @@ def in_time_order(
     unit = viewers[0].unit
     created = [str(viewer.bundle.statement["release"]["created"]) for viewer in viewers]
     days = [time[:10] for time in created]
-    for time, viewer in sorted(zip(created, viewers, strict=True), key=lambda one: one[0]):
+    for time, viewer in sorted(zip(created, viewers, strict=True), key=lambda pair: pair[0]):
         low, high = viewer.thresholds
         fits = viewer.unit == unit and low <= threshold <= high
         at = threshold if fits else viewer.bundle.threshold
@@ -88,8 +91,8 @@ def in_time_order(
 def _like(viewer: Viewer, other: Viewer) -> Viewer:
     """The layer of another atlas with the value of the map that is read; the first where none has it."""
     value = viewer.bundle.statement["subject"]["value"]
-    found = (one for one in other.layers.values() if one.bundle.statement["subject"]["value"] == value)
-    return next(found, other)
+    layers = (layer for layer in other.layers.values() if layer.bundle.statement["subject"]["value"] == value)
+    return next(layers, other)
 
 
 def _drawn(viewer: Viewer) -> bytes:
@@ -99,13 +102,13 @@ def _drawn(viewer: Viewer) -> bytes:
 
 def _opened(bundle: StoredBundle) -> Viewer | None:
     """The same bundles are read once per session."""
-    held: dict[str, Viewer] = st.session_state.setdefault(HELD_BESIDE, {})
-    if bundle.name not in held:
+    cache: dict[str, Viewer] = st.session_state.setdefault(HELD_BESIDE, {})
+    if bundle.name not in cache:
         try:
-            held[bundle.name] = open_bundle(bundle.path)
+            cache[bundle.name] = open_bundle(bundle.path)
         except WorkflowError as error:
             st.error(plain(f"{bundle.title}: {error}"), icon=":material/error:")
             return None
-        while len(held) > MOST_BESIDE + 1:
-            held.pop(next(iter(held)))
-    return held[bundle.name]
+        while len(cache) > MOST_BESIDE + 1:
+            cache.pop(next(iter(cache)))
+    return cache[bundle.name]

@@ -41,14 +41,14 @@ def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
     statement = viewer.bundle.statement
     with st.container(key="reading", gap="xxsmall"):
         st.title(plain(heading_of(statement)), anchor=False)
-        if added := added_title(statement):
+        if subtitle := added_title(statement):
             with st.container(key="asked"):
-                st.markdown(plain(added))
-        places, shown = around(viewer.domain).places, viewer.bundle.published
-        lies = (areas.lead if areas else "") or where(viewer.domain, shown.classes == 0, places)
-        st.markdown(plain(answer(shown, lies)))
+                st.markdown(plain(subtitle))
+        places, products = around(viewer.domain).places, viewer.bundle.published
+        lies = (areas.lead if areas else "") or where(viewer.domain, products.classes == 0, places)
+        st.markdown(plain(answer(products, lies)))
         with st.container(key="brief"):
-            st.markdown(plain(in_brief(statement, shown)))
+            st.markdown(plain(in_brief(statement, products)))
 
 
 def signed(viewer: Viewer) -> None:
@@ -106,11 +106,11 @@ def belief_html(surest: float) -> str:
 
 def largest(viewer: Viewer) -> None:
     """The largest regions of the first class, as a table."""
-    shown = viewer.bundle.published
-    regions = largest_regions(viewer.domain, shown.classes == 0, places=around(viewer.domain).places)
+    products = viewer.bundle.published
+    regions = largest_regions(viewer.domain, products.classes == 0, places=around(viewer.domain).places)
     if not regions:
         return
-    side = f"{'likely ' if shown.graded else ''}{words.side_words(shown.direction)}"
+    side = f"{'likely ' if products.graded else ''}{words.side_words(products.direction)}"
     with st.expander(plain(f"Largest regions {side} the threshold"), icon=":material/format_list_numbered:"):
         st.container(key="largest").table(
             {
@@ -132,13 +132,13 @@ MEGABYTE = 1 << 20
 def areas_of(viewer: Viewer) -> BoroughTable | None:
     """Return the bundle's own areas at the published threshold, laid over the hexagons once a session; None
     without any."""
-    held = st.session_state.get(TABLED)
-    if held is None or held[0] is not viewer:
+    cached = st.session_state.get(TABLED)
+    if cached is None or cached[0] is not viewer:
         bundle = viewer.bundle
         table = borough_table(viewer.domain, bundle.layers, bundle.published, bundle.values)
-        held = st.session_state[TABLED] = (viewer, table)
-    known: BoroughTable | None = held[1]
-    return known
+        cached = st.session_state[TABLED] = (viewer, table)
+    areas: BoroughTable | None = cached[1]
+    return areas
 
 
 def own_areas(viewer: Viewer, table: BoroughTable | None) -> None:
@@ -175,15 +175,15 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
         )
         if upload is None:
             return
-        kept = _answered(viewer, threshold, upload)
-        if kept is None:
+        side = _answered(viewer, threshold, upload)
+        if side is None:
             return
-        if not kept.done:
-            st.error(plain(kept.note), icon=":material/error:")
-            if kept.note == side_jobs.CANCELLED:
+        if not side.done:
+            st.error(plain(side.note), icon=":material/error:")
+            if side.note == side_jobs.CANCELLED:
                 st.button("Compute the shares", key=f"{key}_areas_again", on_click=_forget_areas)
             return
-        answers = kept.result[1]
+        answers = side.result[1]
         st.text(question_words(viewer, answers, threshold))
         rows = [answer.row() for answer in answers]
         st.dataframe(rows, hide_index=True, key=f"{key}_areas_table")
@@ -214,21 +214,21 @@ def ask_density(viewer: Viewer) -> None:
         if not above:
             return
         work, about = workspace.current(), (viewer, float(above))
-        kept = side_jobs.planning(work).jobs.get(DENSITY)
-        if kept is None or not side_jobs.same(kept.about, about):
+        side = side_jobs.planning(work).jobs.get(DENSITY)
+        if side is None or not side_jobs.same(side.about, about):
             job = in_background(record_density, cpu_seconds=READER_SECONDS)(bundle, float(above))
             side_jobs.start(work, DENSITY, about, job)
         if side_jobs.running(work, DENSITY, "Cancel"):
             return
-        kept = side_jobs.planning(work).jobs[DENSITY]
-        if not kept.done:
-            st.error(plain(kept.note), icon=":material/error:")
+        side = side_jobs.planning(work).jobs[DENSITY]
+        if not side.done:
+            st.error(plain(side.note), icon=":material/error:")
             return
-        found: Density = kept.result
-        st.markdown(plain(found.sentence))
+        density: Density = side.result
+        st.markdown(plain(density.sentence))
         st.download_button(
             "Download the table (CSV)",
-            table_csv(found.rows()),
+            table_csv(density.rows()),
             "density.csv",
             "text/csv",
             icon=":material/download:",
@@ -240,10 +240,10 @@ def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> side_jo
     """Return the result for this file and threshold, computed in a subprocess; None while it is under way. A
     file's areas are laid over the hexagons once: another threshold reads other shares off them."""
     work, about = workspace.current(), (viewer, str(upload.file_id), threshold)
-    kept = side_jobs.planning(work).jobs.get(AREAS)
-    if kept is None or not side_jobs.same(kept.about, about):
-        known = kept is not None and kept.done and side_jobs.same(kept.about[:2], about[:2])
-        source = kept.result[0] if kept is not None and known else upload.getvalue()
+    side = side_jobs.planning(work).jobs.get(AREAS)
+    if side is None or not side_jobs.same(side.about, about):
+        same_areas = side is not None and side.done and side_jobs.same(side.about[:2], about[:2])
+        source = side.result[0] if side is not None and same_areas else upload.getvalue()
         job = in_background(area_shares, cpu_seconds=READER_SECONDS)(viewer, source, threshold)
         side_jobs.start(work, AREAS, about, job)
     return None if side_jobs.running(work, AREAS, "Cancel") else side_jobs.planning(work).jobs.get(AREAS)
