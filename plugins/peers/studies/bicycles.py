@@ -41,24 +41,26 @@ Rows = tuple[np.ndarray, np.ndarray]
 """Places (n, 4), degrees, and durations (n,), seconds."""
 
 
-def cloaked(learn: Rows, asked: np.ndarray, reach: float, generator: np.random.Generator) -> list[np.ndarray]:
+def cloaked(
+    learn: Rows, targets: np.ndarray, reach: float, generator: np.random.Generator
+) -> list[np.ndarray]:
     """Predictions (P,) at each epsilon. Trips between the same stations share a mean, exactly."""
     places, pair, count = np.unique(learn[0], axis=0, return_inverse=True, return_counts=True)
     mean = np.bincount(pair.ravel(), learn[1] - MIDDLE) / count
-    among, across = (np.exp(-0.5 * np.square(cdist(one, places) / reach)) for one in (places, asked))
+    among, across = (np.exp(-0.5 * np.square(cdist(ends, places) / reach)) for ends in (places, targets))
     weights = np.linalg.solve(among + np.diag(SCATTER**2 / SPREAD**2 / count), across.T).T
     exact = MIDDLE + weights @ mean
     cloak = make_cloak(weights / count, sweeps=200)  # what one trip moves
-    found = []
+    predictions = []
     for epsilon in EPSILONS:
         if np.isinf(epsilon):
-            found.append(exact)
+            predictions.append(exact)
             continue
         covariance = cloak.covariance(MOST, gaussian_mu(epsilon, DELTA))
         value, vector = np.linalg.eigh(covariance)
         noise = vector @ (np.sqrt(np.maximum(value, 0.0)) * generator.standard_normal(value.size))
-        found.append(MIDDLE + cloak.basis @ (cloak.basis.T @ (exact - MIDDLE)) + noise)
-    return found
+        predictions.append(MIDDLE + cloak.basis @ (cloak.basis.T @ (exact - MIDDLE)) + noise)
+    return predictions
 
 
 def bin_of(places: np.ndarray, side: int) -> np.ndarray:
@@ -69,33 +71,36 @@ def bin_of(places: np.ndarray, side: int) -> np.ndarray:
     return np.asarray(axis @ side ** np.arange(4))
 
 
-def binned(learn: Rows, asked: np.ndarray, side: int, generator: np.random.Generator) -> list[np.ndarray]:
+def binned(learn: Rows, targets: np.ndarray, side: int, generator: np.random.Generator) -> list[np.ndarray]:
     """The same from means of public bins with Laplace noise; bins without a trip say the public middle."""
     count = np.bincount(bin_of(learn[0], side), minlength=side**4)
     total = np.bincount(bin_of(learn[0], side), learn[1], side**4)
     mean = np.where(count > 0, total / np.maximum(count, 1), MIDDLE)
     noise = generator.laplace(size=side**4) / np.maximum(count, 1) * (count > 0)
     return [
-        (mean + (0.0 if np.isinf(each) else MOST / each) * noise)[bin_of(asked, side)] for each in EPSILONS
+        (mean + (0.0 if np.isinf(epsilon) else MOST / epsilon) * noise)[bin_of(targets, side)]
+        for epsilon in EPSILONS
     ]
 
 
-def process(learn: Rows, asked: np.ndarray, side: int, generator: np.random.Generator) -> list[np.ndarray]:
+def process(learn: Rows, targets: np.ndarray, side: int, generator: np.random.Generator) -> list[np.ndarray]:
     """A Gaussian process on the same noisy means: each is the field's average over its bin's trips."""
     _, which, count = np.unique(bin_of(learn[0], side), return_inverse=True, return_counts=True)
     average = csr_matrix((1.0 / count[which], (which, np.arange(which.size))))
     among, across = (
-        SPREAD**2 * np.exp(-0.5 * np.square(cdist(one, learn[0]) / PROCESS)) for one in (learn[0], asked)
+        SPREAD**2 * np.exp(-0.5 * np.square(cdist(ends, learn[0]) / PROCESS)) for ends in (learn[0], targets)
     )
     between, cross = average @ (average @ among).T, (average @ across.T).T
     mean = average @ (learn[1] - MIDDLE)
     noise = generator.laplace(size=count.size) / count
-    found = []
+    predictions = []
     for epsilon in EPSILONS:
         scale = 0.0 if np.isinf(epsilon) else MOST / epsilon
         variance = SCATTER**2 / count + 2.0 * np.square(scale / count)
-        found.append(MIDDLE + cross @ np.linalg.solve(between + np.diag(variance), mean + scale * noise))
-    return found
+        predictions.append(
+            MIDDLE + cross @ np.linalg.solve(between + np.diag(variance), mean + scale * noise)
+        )
+    return predictions
 
 
 def main() -> int:
@@ -115,17 +120,21 @@ def main() -> int:
         learn, test = order[:LEARNED], order[LEARNED : LEARNED + PREDICTED]
         for name, way, how in ways:
             draws = apart if way is process else generator
-            said = way((places[learn], seconds[learn]), places[test], how, draws)  # type: ignore[arg-type]
-            errors[name].append([float(np.sqrt(np.mean((each - seconds[test]) ** 2))) for each in said])
-    heads = ["no privacy" if np.isinf(each) else f"epsilon {each:g}" for each in EPSILONS]
+            predictions = way((places[learn], seconds[learn]), places[test], how, draws)  # type: ignore[arg-type]
+            errors[name].append(
+                [float(np.sqrt(np.mean((prediction - seconds[test]) ** 2))) for prediction in predictions]
+            )
+    heads = ["no privacy" if np.isinf(epsilon) else f"epsilon {epsilon:g}" for epsilon in EPSILONS]
     print(
         f"Error (root mean square, seconds) and standard error over folds\n{'':32}",
         *(f"{h:>14}" for h in heads),
     )
     for name, rows in errors.items():
-        found = np.array(rows)
-        error = found.std(axis=0, ddof=1) / np.sqrt(FOLDS)
-        cells = (f"{value:7.0f} ({own:3.0f})" for value, own in zip(found.mean(axis=0), error, strict=True))
+        values = np.array(rows)
+        error = values.std(axis=0, ddof=1) / np.sqrt(FOLDS)
+        cells = (
+            f"{value:7.0f} ({spread:3.0f})" for value, spread in zip(values.mean(axis=0), error, strict=True)
+        )
         print(f"{name:32}", *(f"{cell:>14}" for cell in cells))
     print(
         f"\nSeed {SEED}; {FOLDS} folds of {LEARNED:,} trips to learn from and {PREDICTED} to predict, of "

@@ -38,7 +38,7 @@ NEAR = 4_000.0  # metres
 WIDTH, GREYS = 560, ("#ffffff", "#ececec", "#d4d4d4", "#b8b8b8", "#989898")
 
 
-def picture(exact: np.ndarray, drawn: np.ndarray, noise: np.ndarray) -> str:
+def picture(exact: np.ndarray, draw: np.ndarray, noise: np.ndarray) -> str:
     """The grid as SVG: grey bands without privacy, circles of a cloaked draw, paler where noise is larger."""
     cell, edges = WIDTH / SIDE, np.linspace(exact.min(), exact.max(), len(GREYS) + 1)
     band = np.clip(np.searchsorted(edges, exact, side="right") - 1, 0, len(GREYS) - 1)
@@ -55,7 +55,7 @@ def picture(exact: np.ndarray, drawn: np.ndarray, noise: np.ndarray) -> str:
         f'<rect width="100%" height="100%" fill="#fff"/>'
         f'<text x="10" y="20" font-weight="bold">{escape(title)}</text>'
     ]
-    for at, (value, sd) in enumerate(zip(drawn, noise, strict=True)):
+    for at, (value, sd) in enumerate(zip(draw, noise, strict=True)):
         row, column = divmod(at, SIDE)
         x, y = 10 + column * cell, 30 + (SIDE - 1 - row) * cell
         radius = 0.5 * cell * np.sqrt(max(0.0, value) / 6e5)
@@ -97,20 +97,20 @@ def main() -> int:
         f"{'range':>7}{'epsilon':>9}  without privacy", *(f"{name:>18}" for name in kinds), " largest    IoU"
     )
     for reach in RANGES:
-        among, across = (np.exp(-0.5 * np.square(cdist(one, places) / reach)) for one in (places, grid))
+        among, across = (np.exp(-0.5 * np.square(cdist(points, places) / reach)) for points in (places, grid))
         weights = np.linalg.solve(among + (SCATTER / SPREAD) ** 2 * np.eye(SALES), across.T).T
         exact = MIDDLE + weights @ (price - MIDDLE)
         cloak = make_cloak(weights, sweeps=300)
-        kept = MIDDLE + cloak.basis @ (cloak.basis.T @ (exact - MIDDLE))
+        in_range = MIDDLE + cloak.basis @ (cloak.basis.T @ (exact - MIDDLE))
         for epsilon in EPSILONS:
             covariance = cloak.covariance(MOST - LEAST, float(gaussian_mu(epsilon, DELTA)))
             noise = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
             value, vector = np.linalg.eigh(covariance)
-            drawn = (
-                kept
+            draws = (
+                in_range
                 + random.standard_normal((DRAWS, value.size)) * np.sqrt(np.maximum(value, 0.0)) @ vector.T
             )
-            agreed = float(ious(drawn > MIDDLE, exact > MIDDLE).mean())
+            agreed = float(ious(draws > MIDDLE, exact > MIDDLE).mean())
             means = (f"{noise[kind].mean() / 1e3:18.0f}" for kind in kinds.values())
             span = f"{exact.min() / 1e3:.0f} to {exact.max() / 1e3:.0f}"
             print(
@@ -119,7 +119,7 @@ def main() -> int:
                 f"{noise.max() / 1e3:8.0f}{agreed:7.2f}",
             )
             if (reach, epsilon) == SHOWN:
-                drawing = picture(exact, drawn[0], noise)
+                drawing = picture(exact, draws[0], noise)
                 (PICTURES / "cloaked-london.svg").write_text(drawing, encoding="utf-8")
     print(f"\nSeed {SEED}; delta {DELTA:g}. Picture: docs/pictures/cloaked-london.svg.")
     return 0

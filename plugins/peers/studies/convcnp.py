@@ -83,11 +83,11 @@ def simulated(kind: Kind, lattice: Lattice, rng: np.random.Generator) -> Simulat
     """A field of a kind at the cells, mean 0 and deviation SPREAD there, with evenly spread records."""
     places = Window.of(lattice.centres, lattice.spacing).places
     at = np.clip(((places + 1.0) / STEP).astype(int), 0, FINE - 1)
-    drawn = make_field(kind, rng)[at[:, 0], at[:, 1]]
-    truth = SPREAD * (drawn - drawn.mean()) / max(float(drawn.std()), 1e-6)
+    field = make_field(kind, rng)[at[:, 0], at[:, 1]]
+    truth = SPREAD * (field - field.mean()) / max(float(field.std()), 1e-6)
     cells = rng.integers(0, lattice.size, RECORDS)
-    said = np.clip(truth[cells] + RIDGE * SPREAD * rng.standard_normal(RECORDS), -1.0, 1.0)
-    return Simulated(truth, CollapsedRecords.from_records(cells, said))
+    responses = np.clip(truth[cells] + RIDGE * SPREAD * rng.standard_normal(RECORDS), -1.0, 1.0)
+    return Simulated(truth, CollapsedRecords.from_records(cells, responses))
 
 
 def scored(released: Released, truth: Floats) -> Score:
@@ -125,31 +125,35 @@ def contests(choosing: int, judged: int) -> Iterator[str]:
         judged_of: dict[Kind, list[list[Score]]] = {kind: [] for kind in SHOWN}
         for name, designs in _designs(half, mu).items():
             mechanism = ConvCnp() if name == "convcnp" else SpectralStatistics()
-            found: dict[Kind, list[list[Score]]] = {kind: [] for kind in SHOWN}
+            scores: dict[Kind, list[list[Score]]] = {kind: [] for kind in SHOWN}
             for design in designs:
                 for kind in SHOWN:
                     entropy = SimulationEntropy(SEED)
-                    found[kind].append(
+                    scores[kind].append(
                         [
-                            scored(mechanism.prepare(design, facts, each.records).draw(entropy), each.truth)
-                            for each in fields[kind]
+                            scored(mechanism.prepare(design, facts, field.records).draw(entropy), field.truth)
+                            for field in fields[kind]
                         ]
                     )
             for kind in SHOWN:
-                best = max(found[kind], key=lambda row: np.mean([score.iou for score in row[:choosing]]))
-                kept = best[choosing:]
-                judged_of[kind].append(kept)
-                error = np.std([score.iou for score in kept], ddof=1) / np.sqrt(len(kept))
-                design = designs[found[kind].index(best)]
-                chosen = getattr(design, "width", getattr(design, "lengthscale", 0.0))
+                best = max(scores[kind], key=lambda row: np.mean([score.iou for score in row[:choosing]]))
+                judged_scores = best[choosing:]
+                judged_of[kind].append(judged_scores)
+                error = np.std([score.iou for score in judged_scores], ddof=1) / np.sqrt(len(judged_scores))
+                design = designs[scores[kind].index(best)]
+                width = getattr(design, "width", getattr(design, "lengthscale", 0.0))
                 yield (
-                    f"{kind:8}  {epsilon:7.1f}  {name:8}  {np.mean([s.iou for s in kept]):.3f}  {error:.3f}  "
-                    f"{np.mean([s.nll for s in kept]):6.3f}  {np.mean([s.held for s in kept]):.3f}  "
-                    f"{chosen:6.0f}"
+                    f"{kind:8}  {epsilon:7.1f}  {name:8}  {np.mean([s.iou for s in judged_scores]):.3f}  "
+                    f"{error:.3f}  {np.mean([s.nll for s in judged_scores]):6.3f}  "
+                    f"{np.mean([s.held for s in judged_scores]):.3f}  {width:6.0f}"
                 )
         for kind, (ours, theirs) in judged_of.items():
-            gain = np.array([one.iou - other.iou for one, other in zip(ours, theirs, strict=True)])
-            nats = np.array([one.nll - other.nll for one, other in zip(ours, theirs, strict=True)])
+            gain = np.array(
+                [our_score.iou - other.iou for our_score, other in zip(ours, theirs, strict=True)]
+            )
+            nats = np.array(
+                [our_score.nll - other.nll for our_score, other in zip(ours, theirs, strict=True)]
+            )
             root = np.sqrt(gain.size)
             yield (
                 f"{kind:8}  {epsilon:7.1f}  difference on the same fields: IoU {gain.mean():+.3f} "
@@ -160,14 +164,14 @@ def contests(choosing: int, judged: int) -> Iterator[str]:
 def coverage(tasks: int) -> Iterator[str]:
     """Shares of the true values within stated intervals, by kind of field."""
     for kind in get_args(Kind):
-        drawn = Simulator(SEED).tasks(tasks, [kind])
-        yield _covered(kind, drawn)
+        batch = Simulator(SEED).tasks(tasks, [kind])
+        yield _covered(kind, batch)
     yield _covered("all", Simulator(SEED + 1).tasks(tasks))
 
 
-def _covered(name: str, drawn: Tasks) -> str:
-    truth, inside = drawn.truth, drawn.inside
-    mean, sd = network()(*network_inputs(drawn.seen, drawn.encoders))
+def _covered(name: str, batch: Tasks) -> str:
+    truth, inside = batch.truth, batch.inside
+    mean, sd = network()(*network_inputs(batch.seen, batch.encoders))
     apart = np.abs(np.clip(truth, -LARGEST, LARGEST) - finer(mean)) / finer(sd)
     shares = [
         float(

@@ -46,15 +46,15 @@ LENGTHS, NUMBERS, EPSILONS = (0.25, 0.71, 2.0), (64, 128, 256, 512), (1.0, 3.0)
 PEOPLE, SPLITS = 300, 64
 
 
-def bound(law: Law, seen: Sample, mu: float, rng: np.random.Generator) -> Predicted:
+def bound(law: Law, sample: Sample, mu: float, rng: np.random.Generator) -> Predicted:
     """The best reader of the signal channel alone, given what no reader of a release is given."""
     encoder = LineEncoder.shared()
-    phi, noise = encoder.features.values[seen.at], CLIP * encoder.noise(mu).sums
-    observed = phi.T @ seen.said + noise * rng.standard_normal(phi.shape[1])
+    phi, noise = encoder.features.values[sample.at], CLIP * encoder.noise(mu).sums
+    observed = phi.T @ sample.said + noise * rng.standard_normal(phi.shape[1])
     between = _covariance(law)
-    prior = between[np.ix_(seen.at, seen.at)] + law.scatter**2 * np.eye(seen.at.size)
+    prior = between[np.ix_(sample.at, sample.at)] + law.scatter**2 * np.eye(sample.at.size)
     total = phi.T @ prior @ phi + noise**2 * np.eye(phi.shape[1])
-    cross = phi.T @ between[seen.at]
+    cross = phi.T @ between[sample.at]
     gain = np.linalg.solve(total, cross)
     variance = 1.0 - np.einsum("ij,ij->j", cross, gain) + law.scatter**2
     return Predicted(gain.T @ observed, np.sqrt(np.maximum(variance, law.scatter**2)))
@@ -72,29 +72,31 @@ def order(tasks: int) -> Iterator[str]:
     for length in LENGTHS:
         law = Law("eq", length)
         for number in NUMBERS:
-            drawn = [draw(law, number, rng) for _ in range(tasks)]
-            seen, held = [one for one, _ in drawn], [one for _, one in drawn]
-            exact = mean_nll([without_privacy(law, one) for one in seen], held)
+            pairs = [draw(law, number, rng) for _ in range(tasks)]
+            samples, held_out = [sample for sample, _ in pairs], [sample for _, sample in pairs]
+            exact = mean_nll([without_privacy(law, sample) for sample in samples], held_out)
             for epsilon in EPSILONS:
                 mu = float(gaussian_mu(epsilon, DELTA))
-                best = mean_nll([bound(law, one, mu, rng) for one in seen], held)
-                ours = network_predictions(law.family, seen, mu, rng)
-                found = [one.nll(to.at, to.said) for one, to in zip(ours, held, strict=True)]
-                error = float(np.std(found, ddof=1)) / tasks**0.5
+                best = mean_nll([bound(law, sample, mu, rng) for sample in samples], held_out)
+                ours = network_predictions(law.family, samples, mu, rng)
+                scores = [
+                    prediction.nll(to.at, to.said) for prediction, to in zip(ours, held_out, strict=True)
+                ]
+                error = float(np.std(scores, ddof=1)) / tasks**0.5
                 yield (
                     f"{length:5.2f}  {number:7}  {epsilon:7.1f}  {exact:6.3f}  {best:6.3f}  "
-                    f"{np.mean(found):6.3f}  {error:.3f}  {np.mean(found) - best:+.3f}"
+                    f"{np.mean(scores):6.3f}  {error:.3f}  {np.mean(scores) - best:+.3f}"
                 )
 
 
 def times(repeats: int = 20) -> Iterator[str]:
     """CPU milliseconds of one reading of 512 records' release, with its release."""
     law, rng = Law("eq", 0.71), np.random.default_rng(SEED)
-    seen, mu = draw(law, 512, rng)[0], float(gaussian_mu(1.0, DELTA))
+    sample, mu = draw(law, 512, rng)[0], float(gaussian_mu(1.0, DELTA))
     entropy = SimulationEntropy(SEED)
     for name, once in (
-        ("network", lambda: network_predictions("eq", [seen], mu, rng)),
-        ("sparse process, hyperparameters known", lambda: sparse_prediction(law, seen, mu, entropy, 1.0)),
+        ("network", lambda: network_predictions("eq", [sample], mu, rng)),
+        ("sparse process, hyperparameters known", lambda: sparse_prediction(law, sample, mu, entropy, 1.0)),
     ):
         once()
         begun = time.process_time()
@@ -109,30 +111,35 @@ def people(table: Path) -> Iterator[str]:
         everybody, rng = read_people(table, response), np.random.default_rng(SEED)
         orders = [rng.permutation(everybody.at.size) for _ in range(SPLITS)]
 
-        def part(chosen: np.ndarray, of: Sample = everybody) -> Sample:
-            return Sample(of.at[chosen], of.said[chosen])
+        def part(rows: np.ndarray, of: Sample = everybody) -> Sample:
+            return Sample(of.at[rows], of.said[rows])
 
-        made = network_predictions(
-            "people", [part(one[:PEOPLE]) for one in orders], float(gaussian_mu(1.0, DELTA)), rng
+        predictions = network_predictions(
+            "people",
+            [part(permutation[:PEOPLE]) for permutation in orders],
+            float(gaussian_mu(1.0, DELTA)),
+            rng,
         )
-        held = [part(one[PEOPLE:]) for one in orders]
-        shares = [one.covered(to.at, to.said) for one, to in zip(made, held, strict=True)]
+        held_out = [part(permutation[PEOPLE:]) for permutation in orders]
+        shares = [
+            prediction.covered(to.at, to.said) for prediction, to in zip(predictions, held_out, strict=True)
+        ]
         yield f"{response}: {np.mean(shares):.3f} of held-out people, standard error of {SPLITS} splits " + (
-            f"{np.std(shares, ddof=1) / SPLITS**0.5:.3f}, NLL {mean_nll(made, held):.3f}"
+            f"{np.std(shares, ddof=1) / SPLITS**0.5:.3f}, NLL {mean_nll(predictions, held_out):.3f}"
         )
 
 
 def main() -> None:
     parser = real_files_parser(__doc__)
     parser.add_argument("--tasks", type=int, default=TASKS, help="fields of each row")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     begun = time.process_time()
-    print(f"Seed {SEED}, {asked.tasks} fields of each lengthscale and number of records, delta {DELTA:g}.")
+    print(f"Seed {SEED}, {options.tasks} fields of each lengthscale and number of records, delta {DELTA:g}.")
     print("length  records  epsilon  no privacy, best reader, network, its s.e., network less best reader")
-    for line in order(asked.tasks):
+    for line in order(options.tasks):
         print(line, flush=True)
     print("One release and its reading, 512 records:", *times(), sep="\n  ")
-    table = asked.folder / "other" / "Howell1.csv"
+    table = options.folder / "other" / "Howell1.csv"
     if table.is_file():
         print(f"{PEOPLE} people, epsilon 1, within 95 % intervals:", *people(table), sep="\n  ")
     print(f"The whole benchmark took {time.process_time() - begun:.0f} s of CPU time.")

@@ -76,18 +76,18 @@ def both(
     model: SpectralModel,
     plan: Prepared,
     records: GridRecords,
-    known: PublicCounts,
+    public_counts: PublicCounts,
     way: Correction,
     judge: Network,
     rng: np.random.Generator,
 ) -> tuple[Released, Released]:
     """One simulated release as the posterior reads it, and as the network does."""
     released = release_sums(plan.features, plan.nodes, records, plan.noise, SimulatedNoise(rng))
-    found = read_twice(model, plan, released, known)
+    reading = read_twice(model, plan, released, public_counts)
     field = plan.plan.field
-    told = context_of(plan, float(records.n), way.window.half)
-    mean, sd = way.apply(judge, [found], told, field.mean, field.deviation)
-    return Released(found.mean[None], found.mean, found.sd), Released(mean, mean[0], sd[0])
+    context = context_of(plan, float(records.n), way.window.half)
+    mean, sd = way.apply(judge, [reading], context, field.mean, field.deviation)
+    return Released(reading.mean[None], reading.mean, reading.sd), Released(mean, mean[0], sd[0])
 
 
 def contests(judge: Network, judged: int) -> Iterator[str]:
@@ -101,7 +101,7 @@ def contests(judge: Network, judged: int) -> Iterator[str]:
     for epsilon in EPSILONS:
         mu = float(gaussian_mu(epsilon, DELTA)) * (1.0 - 2.0**-40)
         for kind in SHOWN:
-            tried: dict[str, list[list[Score]]] = {name: [] for name in READINGS}
+            scores: dict[str, list[list[Score]]] = {name: [] for name in READINGS}
             for share in RANGES:
                 plan = model.prepare(
                     SpectralPlan(
@@ -116,29 +116,29 @@ def contests(judge: Network, judged: int) -> Iterator[str]:
                     )
                 )
                 noise, rows = np.random.default_rng(SEED + 1), []
-                for each in fields[kind]:
-                    held = GridRecords(each.records.index, each.records.count, each.records.units)
-                    known = PublicCounts("unknown", float(held.n))
-                    pair = both(model, plan, held, known, way, judge, noise)
-                    rows.append([scored(one, each.truth) for one in pair])
+                for field in fields[kind]:
+                    grid_records = GridRecords(field.records.index, field.records.count, field.records.units)
+                    public_counts = PublicCounts("unknown", float(grid_records.n))
+                    pair = both(model, plan, grid_records, public_counts, way, judge, noise)
+                    rows.append([scored(release, field.truth) for release in pair])
                 for name, column in zip(READINGS[:2], zip(*rows, strict=True), strict=True):
-                    tried[name].append(list(column))
+                    scores[name].append(list(column))
             for width in WIDTHS[:4]:
                 design = ConvCnpDesign(width * window.half, 0.0, SPREAD, 1.0, RIDGE, mu)
-                tried["convcnp"].append(
+                scores["convcnp"].append(
                     [
                         scored(
-                            neural.prepare(design, facts, each.records).without_paths(
+                            neural.prepare(design, facts, field.records).without_paths(
                                 SimulationEntropy(SEED + k), 1
                             )[0],
-                            each.truth,
+                            field.truth,
                         )
-                        for k, each in enumerate(fields[kind])
+                        for k, field in enumerate(fields[kind])
                     ]
                 )
             best = {
                 name: max(rows, key=lambda row: np.mean([score.iou for score in row[:CHOOSING]]))[CHOOSING:]
-                for name, rows in tried.items()
+                for name, rows in scores.items()
             }
             for name, row in best.items():
                 values = np.array([[score.iou, score.nll, score.held] for score in row])
@@ -160,7 +160,7 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
     """A line for each epsilon and reading."""
     free = None
     for epsilon in EPSILONS:
-        asked = replace(
+        question = replace(
             project,
             settings=project.settings.with_changes(
                 epsilon=epsilon,
@@ -169,45 +169,47 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
                 priors=("car", "exponential"),
             ),
         )
-        found = search(replace(search_task(asked, unconstrained=free), frontier=()))
-        free, chosen = found.unconstrained, found.chosen
-        design, facts = chosen.design, public_facts(asked)
-        model = SpectralModel(asked.lattice)
-        way = Correction(Window.of(asked.lattice.domain_centres, asked.lattice.spacing))
+        result = search(replace(search_task(question, unconstrained=free), frontier=()))
+        free, proposal = result.unconstrained, result.chosen
+        design, facts = proposal.design, public_facts(question)
+        model = SpectralModel(question.lattice)
+        way = Correction(Window.of(question.lattice.domain_centres, question.lattice.spacing))
         rng = np.random.default_rng(SEED)
         probabilities: dict[str, list[Floats]] = {}
-        for year, placed, number in (
-            ("earlier", asked.reference, CHOICES),
-            ("later", asked.private.placed, draws),
+        for year, observations, number in (
+            ("earlier", question.reference, CHOICES),
+            ("later", question.private.placed, draws),
         ):
-            records: CollapsedRecords = bin_records(placed, chosen.response, "point", None)
-            scene = make_scene(facts, Question.of(asked), placed, chosen.response)
+            records: CollapsedRecords = bin_records(observations, proposal.response, "point", None)
+            scene = make_scene(facts, Question.of(question), observations, proposal.response)
             prepared = mechanism_of(design).prepare(design, facts, records)
             pairs = [
                 both(model, prepared.plan, prepared.records, prepared.known, way, judge, rng)
                 for _ in range(number)
             ]
             for name, column in zip(READINGS[:2], zip(*pairs, strict=True), strict=True):
-                probabilities[f"{name} {year}"] = [scene.world.probabilities(one) for one in column]
-        shown = curators_map(asked, found.model).inside
-        before = free_map(asked, found.model)
+                probabilities[f"{name} {year}"] = [scene.world.probabilities(release) for release in column]
+        baseline = curators_map(question, result.model).inside
+        free_set = free_map(question, result.model)
         for name in READINGS[:2]:
             cutoff = max(
                 CUTOFFS,
                 key=lambda cut: np.mean(
-                    [iou(agreed(one, cut), before) for one in probabilities[f"{name} earlier"]]
+                    [iou(agreed(field, cut), free_set) for field in probabilities[f"{name} earlier"]]
                 ),
             )
-            values = np.array([iou(agreed(one, cutoff), shown) for one in probabilities[f"{name} later"]])
+            values = np.array(
+                [iou(agreed(field, cutoff), baseline) for field in probabilities[f"{name} later"]]
+            )
             yield (
                 f"{epsilon:7.1f}  {name:9}  {values.mean():.3f}  {values.std(ddof=1):.3f}  "
-                f"{iou(before, shown):.3f}  cutoff {cutoff:g}, range {design.lengthscale:.4g} m"
+                f"{iou(free_set, baseline):.3f}  cutoff {cutoff:g}, range {design.lengthscale:.4g} m"
             )
 
 
-def coverage(judge: Network, domains: int, each: int) -> Iterator[str]:
+def coverage(judge: Network, domains: int, per_domain: int) -> Iterator[str]:
     """NLL and shares of the true values within stated intervals, by the reading and by the network."""
-    pool = {name: part.astype(np.float32) for name, part in make_pool(SEED + 2, domains, each).items()}
+    pool = {name: part.astype(np.float32) for name, part in make_pool(SEED + 2, domains, per_domain).items()}
     channels, truth = pool["channels"], pool["truth"]
     shift, factor = judge(channels, pool["context"])
     inside = np.repeat(np.repeat(channels[:, -1], 2, axis=1), 2, axis=2) > 0
@@ -219,7 +221,7 @@ def coverage(judge: Network, domains: int, each: int) -> Iterator[str]:
         nll = 0.5 * np.square(apart) + np.log(deviation) + 0.5 * np.log(2.0 * np.pi)
 
         def over(values: Floats) -> float:
-            return float(np.mean([one[at].mean() for one, at in zip(values, inside, strict=True)]))
+            return float(np.mean([row[at].mean() for row, at in zip(values, inside, strict=True)]))
 
         shares = [over(apart <= ndtri(0.5 + level / 2.0)) for level in LEVELS]
         yield f"{name:9}  {over(nll):6.3f}  " + "  ".join(f"{share:.3f}" for share in shares)
@@ -245,29 +247,30 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=60, help="simulated releases of the later year")
     parser.add_argument("--judged", type=int, default=JUDGED, help="fields of each kind")
     parser.add_argument("--only", choices=("fields", "london", "time"), help="a part alone")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     begun = time.process_time()
-    judge = network(asked.weights, CORRECTION)
+    judge = network(options.weights, CORRECTION)
     print(f"Seed {SEED}, delta {DELTA:g}.")
-    if asked.only in (None, "fields"):
+    if options.only in (None, "fields"):
         print(
-            f"{CELLS:,} hexagons, {RECORDS:,} records, {CHOOSING} fields to choose on, {asked.judged} judged."
+            f"{CELLS:,} hexagons, {RECORDS:,} records, {CHOOSING} fields to choose on, {options.judged} "
+            "judged."
         )
         print("field     epsilon  reading    IoU     NLL     in 90 %")
-        for line in contests(judge, asked.judged):
+        for line in contests(judge, options.judged):
             print(line, flush=True)
         print("256 simulated tasks of the training's own law: NLL, share within 50, 90 and 95 % intervals.")
         for line in coverage(judge, 16, 16):
             print(line, flush=True)
-    if asked.only in (None, "time"):
+    if options.only in (None, "time"):
         print("CPU seconds by the shipped weights: cells, public work once, one release with 100 paths.")
         for line in timings():
             print(line, flush=True)
-    if asked.only in (None, "london"):
-        print(f"London, {asked.draws} simulated releases of the later year, point records.")
+    if options.only in (None, "london"):
+        print(f"London, {options.draws} simulated releases of the later year, point records.")
         print("sales      epsilon  reading    IoU    SD     free   design")
-        for name, project in both_sales(asked.folder):
-            for line in london(project, judge, asked.draws):
+        for name, project in both_sales(options.folder):
+            for line in london(project, judge, options.draws):
                 print(f"{name:9}  {line}", flush=True)
     print(f"The whole benchmark took {time.process_time() - begun:.0f} s of CPU time.")
 

@@ -47,10 +47,10 @@ def left(rows: Floats, prior: Floats, noise: float) -> tuple[float, float]:
     """
     phi = Features.of("read", rows).values
     c = RECORDS / rows.shape[0]
-    seen = c * SPREAD**2 * (prior @ phi)  # covariance of the field with the sums
-    total = c * phi.T @ seen + c * (RIDGE * SPREAD) ** 2 * phi.T @ phi + noise**2 * np.eye(phi.shape[1])
-    gain = np.linalg.solve(total, seen.T)
-    variance = SPREAD**2 - np.einsum("ij,ji->i", seen, gain)
+    covariance = c * SPREAD**2 * (prior @ phi)  # covariance of the field with the sums
+    total = c * phi.T @ covariance + c * (RIDGE * SPREAD) ** 2 * phi.T @ phi + noise**2 * np.eye(phi.shape[1])
+    gain = np.linalg.solve(total, covariance.T)
+    variance = SPREAD**2 - np.einsum("ij,ji->i", covariance, gain)
     nll = 0.5 * np.log(2.0 * np.pi * np.e * variance)
     return float(variance.mean()) / SPREAD**2, float(nll.mean())
 
@@ -64,19 +64,19 @@ def lines() -> Iterator[str]:
         c = RECORDS / places.shape[0]
         for epsilon in EPSILONS:
             noise = 2.0 / float(gaussian_mu(epsilon, DELTA))
-            tried = {width: left(Encoder.of(width).rows(places), prior, noise) for width in WIDTHS}
-            width = min(tried, key=lambda each: tried[each][0])
+            losses = {width: left(Encoder.of(width).rows(places), prior, noise) for width in WIDTHS}
+            width = min(losses, key=lambda candidate: losses[candidate][0])
             power = water_filling(
                 (c * SPREAD) ** 2 * np.maximum(value, 0.0),
                 c * (RIDGE * SPREAD) ** 2,
                 noise,
                 float(places.shape[0]),
             )
-            kept = power > 0
-            ours, theirs = tried[width], left(vector[:, kept] * np.sqrt(power[kept]), prior, noise)
+            positive = power > 0
+            ours, theirs = losses[width], left(vector[:, positive] * np.sqrt(power[positive]), prior, noise)
             yield (
                 f"{kind:24}  {epsilon:7.1f}  {ours[0]:.3f}  {ours[1]:+.3f}  {width:5.2f}  "
-                f"{theirs[0]:.3f}  {theirs[1]:+.3f}  {int(kept.sum()):5}  {ours[1] - theirs[1]:+.3f}"
+                f"{theirs[0]:.3f}  {theirs[1]:+.3f}  {int(positive.sum()):5}  {ours[1] - theirs[1]:+.3f}"
             )
 
 

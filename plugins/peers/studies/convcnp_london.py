@@ -40,14 +40,14 @@ def main() -> None:
     parser.add_argument("--mechanism", choices=MECHANISMS, action="append", help="only these")
     parser.add_argument("--quick", action="store_true", help="search coarse grids")
     parser.add_argument("--sales", choices=("real", "generated"), help="only these")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(
-        f"Seed {SEED}, {asked.draws} simulated releases of each design, one record of point data exchanged."
+        f"Seed {SEED}, {options.draws} simulated releases of each design, one record of point data exchanged."
     )
     print("sales      mechanism              epsilon  told   IoU    SD     s.e.   free   CPU s  design")
-    for name, project in both_sales(asked.folder):
-        for mechanism in asked.mechanism or MECHANISMS if asked.sales in (None, name) else ():
-            for line in _rows(project, mechanism, asked.draws, asked.quick):
+    for name, project in both_sales(options.folder):
+        for mechanism in options.mechanism or MECHANISMS if options.sales in (None, name) else ():
+            for line in _rows(project, mechanism, options.draws, options.quick):
                 print(f"{name:9}  {line}", flush=True)
 
 
@@ -61,23 +61,24 @@ def _rows(project: Project, mechanism: str, draws: int, quick: bool) -> Iterator
             "priors": ("car", "exponential"),
             "quick": quick,
         }
-        asked = replace(project, settings=project.settings.with_changes(**changes))
+        question = replace(project, settings=project.settings.with_changes(**changes))
         start = time.process_time()
-        found = search(replace(search_task(asked, unconstrained=free), frontier=()))
+        result = search(replace(search_task(question, unconstrained=free), frontier=()))
         spent = time.process_time() - start
-        free, chosen = found.unconstrained, found.chosen
-        truth = curators_map(asked, found.model).inside
-        choice = Choice(chosen.design, chosen.response, tuning_of(asked, asked.reference_kind, ""))
-        values = ious(released_sets(asked, choice, draws, SimulationEntropy(SEED)), truth)
+        free, proposal = result.unconstrained, result.chosen
+        truth = curators_map(question, result.model).inside
+        choice = Choice(proposal.design, proposal.response, tuning_of(question, question.reference_kind, ""))
+        values = ious(released_sets(question, choice, draws, SimulationEntropy(SEED)), truth)
         spread = float(values.std(ddof=1))
         yield (
-            f"{mechanism:21}  {epsilon:7.1f}  {chosen.utility.agreement:.3f}  {values.mean():.3f}  "
-            f"{spread:.3f}  {spread / np.sqrt(draws):.3f}  {iou(free_map(asked, found.model), truth):.3f}  "
-            f"{spent:5.1f}  clip {chosen.response.clip:g}, cutoff {chosen.design.cutoff:g}, "
+            f"{mechanism:21}  {epsilon:7.1f}  {proposal.utility.agreement:.3f}  {values.mean():.3f}  "
+            f"{spread:.3f}  {spread / np.sqrt(draws):.3f}  "
+            f"{iou(free_map(question, result.model), truth):.3f}  {spent:5.1f}  clip "
+            f"{proposal.response.clip:g}, cutoff {proposal.design.cutoff:g}, "
             + ", ".join(
-                f"{what} {_short(getattr(chosen.design, what))}"
+                f"{what} {_short(getattr(proposal.design, what))}"
                 for what in ("sums", "width", "lengthscale")
-                if hasattr(chosen.design, what)
+                if hasattr(proposal.design, what)
             )
         )
 

@@ -69,19 +69,21 @@ def clipped_gradient(phi: np.ndarray, apart: np.ndarray, turned: np.ndarray, cli
     return np.column_stack([phi.T @ (weight * apart), np.tril(-(phi.T * weight) @ turned)])
 
 
-def trained(law: Law, seen: Sample, mu: float, how: Training, random: np.random.Generator) -> Predicted:
+def trained(law: Law, sample: Sample, mu: float, how: Training, random: np.random.Generator) -> Predicted:
     """Train on one sample, mu for all steps together where one record is exchanged, and predict."""
-    made = Inducing.of(law, SPACING)
+    inducing = Inducing.of(law, SPACING)
     variance = float(law.covariance(np.zeros(1))[0])
-    rows = np.linalg.solve(np.linalg.cholesky(made.between), made.cross.T).T * np.sqrt(variance)  # public
-    phi, said, scatter = rows[seen.at], np.clip(seen.said, -CLIP, CLIP), law.scatter**2
+    rows = np.linalg.solve(np.linalg.cholesky(inducing.between), inducing.cross.T).T * np.sqrt(
+        variance
+    )  # public
+    phi, responses, scatter = rows[sample.at], np.clip(sample.said, -CLIP, CLIP), law.scatter**2
     size = rows.shape[1]
     mean, root = np.zeros(size), np.eye(size)
     noise = 2.0 * how.clip * np.sqrt(how.steps) / mu
     first = second = np.zeros((size, size + 1))
-    total, kept = np.zeros((size, size + 1)), 0
+    total, averaged = np.zeros((size, size + 1)), 0
     for step in range(1, how.steps + 1):
-        pull = clipped_gradient(phi, (said - phi @ mean) / scatter, phi @ root / scatter, how.clip)
+        pull = clipped_gradient(phi, (responses - phi @ mean) / scatter, phi @ root / scatter, how.clip)
         pull += noise * random.standard_normal(pull.shape)
         pull[:, 0] -= mean
         pull[:, 1:] = np.tril(pull[:, 1:] - root) + np.diag(1.0 / root.diagonal())
@@ -91,8 +93,8 @@ def trained(law: Law, seen: Sample, mu: float, how: Training, random: np.random.
         root = root + how.rate * move[:, 1:]
         np.fill_diagonal(root, np.maximum(root.diagonal(), 1e-3))
         if 2 * step > how.steps:
-            total, kept = total + np.column_stack([mean, root]), kept + 1
-    mean, root = total[:, 0] / kept, total[:, 1:] / kept
+            total, averaged = total + np.column_stack([mean, root]), averaged + 1
+    mean, root = total[:, 0] / averaged, total[:, 1:] / averaged
     left = np.maximum(variance - np.square(rows).sum(axis=1), 0.0) + np.square(rows @ root).sum(axis=1)
     return Predicted(rows @ mean, np.sqrt(left + scatter))
 
@@ -100,9 +102,12 @@ def trained(law: Law, seen: Sample, mu: float, how: Training, random: np.random.
 def judged(method: Callable[[Sample], Predicted], tasks: Drawn) -> tuple[float, float, float]:
     """Mean NLL of held-out responses, its standard error, and CPU seconds of a release with its reading."""
     begun = time.process_time()
-    found = [method(seen) for seen, _ in tasks]
+    predictions = [method(sample) for sample, _ in tasks]
     spent = (time.process_time() - begun) / len(tasks)
-    scores = [each.nll(held.at, held.said) for each, (_, held) in zip(found, tasks, strict=True)]
+    scores = [
+        prediction.nll(held_out.at, held_out.said)
+        for prediction, (_, held_out) in zip(predictions, tasks, strict=True)
+    ]
     return float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(len(scores))), spent
 
 
@@ -110,8 +115,8 @@ def best_training(law: Law, mu: float, steps: int) -> Training:
     """The step size and clip bound that serve tasks of their own best."""
     rng = np.random.default_rng([SEED, steps])
     tasks = [draw(law, TUNED_ON, rng) for _ in range(TUNING)]
-    tried = [Training(steps, rate, clip) for rate, clip in itertools.product(RATES, CLIPS)]
-    return min(tried, key=lambda how: judged(lambda seen: trained(law, seen, mu, how, rng), tasks)[0])
+    trainings = [Training(steps, rate, clip) for rate, clip in itertools.product(RATES, CLIPS)]
+    return min(trainings, key=lambda how: judged(lambda sample: trained(law, sample, mu, how, rng), tasks)[0])
 
 
 def main() -> int:
@@ -127,36 +132,36 @@ def main() -> int:
             tasks = [draw(law, number, rng) for _ in range(TASKS)]
             entropy = SimulationEntropy(SEED)
 
-            def network(seen: Sample, law: Law = law, rng: np.random.Generator = rng) -> Predicted:
-                return network_predictions(law.family, [seen], mu, rng)[0]
+            def network(sample: Sample, law: Law = law, rng: np.random.Generator = rng) -> Predicted:
+                return network_predictions(law.family, [sample], mu, rng)[0]
 
-            def sparse(seen: Sample, law: Law = law, entropy: SimulationEntropy = entropy) -> Predicted:
-                return sparse_prediction(law, seen, mu, entropy, SPACING)
+            def sparse(sample: Sample, law: Law = law, entropy: SimulationEntropy = entropy) -> Predicted:
+                return sparse_prediction(law, sample, mu, entropy, SPACING)
 
             network(tasks[0][0]), sparse(tasks[0][0])  # loads what is public
-            found = {"neural process": judged(network, tasks), "sparse process": judged(sparse, tasks)}
+            results = {"neural process": judged(network, tasks), "sparse process": judged(sparse, tasks)}
             for steps, how in ways.items():
 
                 def training(
-                    seen: Sample, law: Law = law, how: Training = how, rng: np.random.Generator = rng
+                    sample: Sample, law: Law = law, how: Training = how, rng: np.random.Generator = rng
                 ) -> Predicted:
-                    return trained(law, seen, mu, how, rng)
+                    return trained(law, sample, mu, how, rng)
 
-                found[f"trained, {steps:,} steps"] = judged(training, tasks)
-            found["without privacy"] = judged(lambda seen, law=law: without_privacy(law, seen), tasks)  # type: ignore[misc]
-            found["nothing released"] = judged(lambda _, law=law: nothing(law), tasks)  # type: ignore[misc]
-            base = found["neural process"][2]
+                results[f"trained, {steps:,} steps"] = judged(training, tasks)
+            results["without privacy"] = judged(lambda sample, law=law: without_privacy(law, sample), tasks)  # type: ignore[misc]
+            results["nothing released"] = judged(lambda _, law=law: nothing(law), tasks)  # type: ignore[misc]
+            base = results["neural process"][2]
             print(f"{title}, {number} records")
-            for name, (score, error, spent) in found.items():
+            for name, (score, error, spent) in results.items():
                 timed = name not in ("without privacy", "nothing released")
                 cost = f"{1e3 * spent:10.2f} {spent / base:9.2f}" if timed else ""
                 print(f"  {name:24} {score:7.3f} ({error:.3f}) {cost}", flush=True)
             if number == NUMBERS[-1]:
-                trained_ones = (found[f"trained, {steps:,} steps"] for steps in STEPS)
+                trained_ones = (results[f"trained, {steps:,} steps"] for steps in STEPS)
                 curves += [
                     (spent / base, score, f"trained at release: {title}") for score, _, spent in trained_ones
                 ]
-                curves.append((1.0, found["neural process"][0], f"neural process: {title}"))
+                curves.append((1.0, results["neural process"][0], f"neural process: {title}"))
     draw_lines(
         "deployment",
         f"Quality of a release against its time, {NUMBERS[-1]} records, epsilon {EPSILON:g}",

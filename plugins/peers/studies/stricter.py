@@ -37,9 +37,11 @@ LAWS = (Law("eq", 0.71), Law("sawtooth", 0.5))
 NUMBERS, EPSILONS, DELTAS = (64, 128, 256, 512), (1.0 / 3.0, 1.0), (1e-5, 1e-3)
 
 
-def scores(predicted: list[Predicted], held: list[Sample]) -> tuple[float, float]:
+def scores(predicted: list[Predicted], held_out: list[Sample]) -> tuple[float, float]:
     """Mean negative log-likelihood over fields, and its standard error."""
-    nll = [prediction.nll(other.at, other.said) for prediction, other in zip(predicted, held, strict=True)]
+    nll = [
+        prediction.nll(other.at, other.said) for prediction, other in zip(predicted, held_out, strict=True)
+    ]
     return float(np.mean(nll)), float(np.std(nll, ddof=1) / np.sqrt(len(nll)))
 
 
@@ -66,22 +68,22 @@ def main() -> int:
         for number in NUMBERS:
             rng = np.random.default_rng([SEED, number])
             tasks = [draw(law, number, rng) for _ in range(TASKS)]
-            seen, held = [sample for sample, _ in tasks], [sample for _, sample in tasks]
-            shuffled = [exchanged(sample, rng) for sample in seen]
+            samples, held_out = [sample for sample, _ in tasks], [sample for _, sample in tasks]
+            shuffled = [exchanged(sample, rng) for sample in samples]
             for epsilon in EPSILONS:
                 for delta in DELTAS:
                     mu = float(gaussian_mu(epsilon, delta))
-                    own = scores(read(law.family, seen, mu, rng), held)
-                    control = scores(read(law.family, shuffled, mu, rng), held)
+                    result = scores(read(law.family, samples, mu, rng), held_out)
+                    control = scores(read(law.family, shuffled, mu, rng), held_out)
                     print(
                         f"{title:16} {number:7} {epsilon:8.3f} {delta:7.0e} {mu:6.3f} "
-                        f"{own[0]:8.3f} ({own[1]:.3f}) {control[0]:8.3f} ({control[1]:.3f})",
+                        f"{result[0]:8.3f} ({result[1]:.3f}) {control[0]:8.3f} ({control[1]:.3f})",
                         flush=True,
                     )
                     if law is LAWS[0]:
-                        curves.append((float(number), own[0], f"epsilon {epsilon:.2g}, delta {delta:g}"))
-            exact = scores([without_privacy(law, sample) for sample in seen], held)
-            unseen = scores([nothing(law)] * TASKS, held)
+                        curves.append((float(number), result[0], f"epsilon {epsilon:.2g}, delta {delta:g}"))
+            exact = scores([without_privacy(law, sample) for sample in samples], held_out)
+            unseen = scores([nothing(law)] * TASKS, held_out)
             print(
                 f"{title:16} {number:7} without privacy {exact[0]:.3f} ({exact[1]:.3f}), nothing released "
                 f"{unseen[0]:.3f} ({unseen[1]:.3f})",

@@ -98,12 +98,12 @@ class GaussianLabelSums(LabelSums):
         places = self.places_of(design, facts, records)
         blank = replace(design, mu=1.0, scale=1.0, cutoff=0.5, paths=1)
         key = (blank, hash((places.index.tobytes(), places.count.tobytes())))
-        kept: LabelPlan = facts.cache.keep(
+        plan: LabelPlan = facts.cache.keep(
             f"plan of {self.name}",
             key,
             lambda: LabelPlan.of(places, self.rows(design, places), self.name),
         )
-        return kept
+        return plan
 
     def prepare(
         self, design: GaussianLabelDesign, facts: PublicFacts, records: CollapsedRecords

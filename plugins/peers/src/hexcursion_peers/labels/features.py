@@ -30,9 +30,9 @@ def functional_rows(places: PublicPlaces, ridge: float) -> Floats:
     """
     covariance = places.cross[places.index]
     value, vector = np.linalg.eigh(covariance)
-    kept = value > NEGLIGIBLE * value[-1]
-    inverse = posterior_weights(covariance, vector[:, kept].T, places.noise(ridge))  # V^T A
-    return np.asarray((np.sqrt(value[kept])[:, None] * inverse).T / places.count[:, None])
+    above_zero = value > NEGLIGIBLE * value[-1]
+    inverse = posterior_weights(covariance, vector[:, above_zero].T, places.noise(ridge))  # V^T A
+    return np.asarray((np.sqrt(value[above_zero])[:, None] * inverse).T / places.count[:, None])
 
 
 def cloaked_rows(places: PublicPlaces, ridge: float, criterion: Criterion) -> Floats:

@@ -80,8 +80,8 @@ class LabelPlan:
 
         The exact sums are whole numbers, so `T + round(s w) = round(T + s w)`: rounding is post-processing.
         """
-        whole = self.exact(records) + rounded_normal(noise / _UNIT, self.features.size, entropy)
-        return np.asarray(whole.astype(np.float64) * _UNIT)
+        units = self.exact(records) + rounded_normal(noise / _UNIT, self.features.size, entropy)
+        return np.asarray(units.astype(np.float64) * _UNIT)
 
     def reading(self, ridge: float, scale: float, variance: Floats) -> SumsReading:
         """The field given sums with independent noise of these variances (p,), response units."""

@@ -105,12 +105,12 @@ def error_sensitivity(folds: Sequence[Fold], sums: ValueSums) -> int:
     rho in a residual R moves its square by `2 R rho + rho^2`, at most `2 d |rho|` as long as both ends lie in
     [-d, d]; Smith et al. 2018 count `rho^2` alone, which is too little, and let each value be tested once.
     """
-    span, moved = sums.high - sums.low, np.zeros(sums.counts.size, dtype=np.int64)
+    span, change = sums.high - sums.low, np.zeros(sums.counts.size, dtype=np.int64)
     for fold in folds:
-        moved[fold.test] += 1 << _COARSE
+        change[fold.test] += 1 << _COARSE
         reach = np.minimum(-((-2 * np.abs(fold.whole)) >> (_FINE - _COARSE)), 1 << _COARSE)
-        moved[fold.train] += sums.counts[fold.test] @ reach
-    return int(moved.max()) * span**2 << (2 * _FINE - _COARSE)
+        change[fold.train] += sums.counts[fold.test] @ reach
+    return int(change.max()) * span**2 << (2 * _FINE - _COARSE)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def largest_sensitivity(candidates: Sequence[Sequence[Fold]], sums: ValueSums) -
     if not candidates:
         raise InvalidValue("a choice needs at least one candidate.")
     tested = [np.sort(np.concatenate([fold.test for fold in folds])) for folds in candidates]
-    if not all(np.array_equal(each, tested[0]) for each in tested):
+    if not all(np.array_equal(places, tested[0]) for places in tested):
         raise InvalidValue("all candidates must be tested on the same places, equally often.")
     return max(error_sensitivity(folds, sums) for folds in candidates)
 

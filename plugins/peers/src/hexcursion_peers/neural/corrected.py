@@ -56,11 +56,11 @@ def _field(prepared: Prepared, reader: FieldReader, sums: Floats) -> tuple[Float
 
 
 def read_twice(
-    model: SpectralModel, prepared: Prepared, released: SpectralSums, known: PublicCounts
+    model: SpectralModel, prepared: Prepared, released: SpectralSums, public_counts: PublicCounts
 ) -> Reading:
     """Both readings of a release of a plan."""
     plan = prepared.plan
-    counts: NodeCounts = prepared.counts(known, released.counts)
+    counts: NodeCounts = prepared.counts(public_counts, released.counts)
     pairs = model.smooth_pairs(plan.prior, plan.lengthscale / FINER)
     finer = FieldBasis.of(pairs, 2 * prepared.features.size + 64)
     readers = [
@@ -84,7 +84,7 @@ def context_of(prepared: Prepared, n: float, half: float) -> Single:
     """(CONTEXT,) numbers of the whole map: budget, features, range, records, belief; `half` in metres."""
     plan = prepared.plan
     field = plan.field
-    told = np.array(
+    context = np.array(
         [
             np.log(plan.mu / 0.3),
             np.log(prepared.features.size / 60.0),
@@ -95,7 +95,7 @@ def context_of(prepared: Prepared, n: float, half: float) -> Single:
             2.0 * field.mean,
         ]
     )
-    return np.asarray(np.clip(told, -6.0, 6.0).astype(np.float32))
+    return np.asarray(np.clip(context, -6.0, 6.0).astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Correction:
         def pixels(values: Floats) -> Floats:
             return np.asarray(self.gather @ values).reshape(SIDE, SIDE)
 
-        found = [
+        layers = [
             pixels((reading.mean - middle) / spread),
             pixels(reading.sd / spread),
             pixels((reading.other_mean - middle) / spread),
@@ -141,17 +141,17 @@ class Correction:
             pixels(np.sqrt(reading.density)),
             self.mask,
         ]
-        return np.clip(np.array(found, dtype=np.float32), -6.0, 6.0)
+        return np.clip(np.array(layers, dtype=np.float32), -6.0, 6.0)
 
     def apply(
         self, network: Network, readings: list[Reading], context: Single, middle: float, spread: float
     ) -> tuple[Floats, Floats]:
         """(R, N) corrected means and deviations, response units, of R releases of one plan."""
-        channels = np.array([self.channels(each, middle, spread) for each in readings])
+        channels = np.array([self.channels(reading, middle, spread) for reading in readings])
         shift, factor = network(channels, np.repeat(context[None], len(readings), axis=0))
         flat = (len(readings), -1)
-        moved = (self.window.reading @ shift.reshape(flat).T.astype(float)).T
+        shift_at_cells = (self.window.reading @ shift.reshape(flat).T.astype(float)).T
         scaled = (self.window.reading @ factor.reshape(flat).T.astype(float)).T / NEUTRAL
-        mean = np.array([each.mean for each in readings]) + spread * moved
-        sd = np.array([each.sd for each in readings]) * scaled
+        mean = np.array([reading.mean for reading in readings]) + spread * shift_at_cells
+        sd = np.array([reading.sd for reading in readings]) * scaled
         return mean, np.maximum(sd, spread * LEAST_SD)

@@ -63,7 +63,7 @@ def usual_density(encoder: Encoder, mask: NDArray[np.bool_]) -> float:
     return float((encoder.gram @ inside @ encoder.gram * inside).sum() / inside.sum() ** 2)
 
 
-def network_inputs(seen: Sighting, encoders: Sequence[Encoder]) -> tuple[Single, Single]:
+def network_inputs(sighting: Sighting, encoders: Sequence[Encoder]) -> tuple[Single, Single]:
     """Channels (B, CHANNELS, SIDE, SIDE) and context (B, CONTEXT) of B tasks with their encoders.
 
     In units where evenly spread records have density 1 and the field deviation 1, let D and S be a smoothed
@@ -72,38 +72,40 @@ def network_inputs(seen: Sighting, encoders: Sequence[Encoder]) -> tuple[Single,
     `D S/(D^2 + s^2)`: that, and `D^2/(D^2 + s^2)`, are the two channels of each blur.
     """
     share = np.array(
-        [usual_density(encoder, mask) for encoder, mask in zip(encoders, seen.mask, strict=True)]
+        [usual_density(encoder, mask) for encoder, mask in zip(encoders, sighting.mask, strict=True)]
     )
-    unit = (share * seen.number)[:, None, None]
-    density = seen.density / unit
-    signal = (seen.signal - seen.middle[:, None, None] * seen.density) / (unit * seen.spread[:, None, None])
-    density_noise = seen.density_noise / unit[:, 0, 0]
-    signal_noise = np.hypot(seen.signal_noise, seen.middle * seen.density_noise) / (
-        unit[:, 0, 0] * seen.spread
+    unit = (share * sighting.number)[:, None, None]
+    density = sighting.density / unit
+    signal = (sighting.signal - sighting.middle[:, None, None] * sighting.density) / (
+        unit * sighting.spread[:, None, None]
     )
-    found = np.empty((seen.number.size, CHANNELS, SIDE, SIDE), dtype=np.float32)
+    density_noise = sighting.density_noise / unit[:, 0, 0]
+    signal_noise = np.hypot(sighting.signal_noise, sighting.middle * sighting.density_noise) / (
+        unit[:, 0, 0] * sighting.spread
+    )
+    channels = np.empty((sighting.number.size, CHANNELS, SIDE, SIDE), dtype=np.float32)
     grams = np.array([encoder.gram for encoder in encoders])
     for number, matrix in enumerate(_MATRICES):
         axis = np.sqrt(np.einsum("ij,bjk,ik->bi", matrix, grams, matrix))
         noise = signal_noise[:, None, None] * axis[:, :, None] * axis[:, None, :]
         d, s = np.maximum(matrix @ density @ matrix.T, 0.0), matrix @ signal @ matrix.T
         total = np.square(d) + np.square(noise) + 1e-6
-        found[:, 2 * number] = np.clip(d * s / total, -6.0, 6.0)
-        found[:, 2 * number + 1] = np.square(d) / total
-    found[:, -3] = signal / np.sqrt(1.0 + np.square(signal_noise))[:, None, None]
-    found[:, -2] = density / np.sqrt(1.0 + np.square(density_noise))[:, None, None]
-    found[:, -1] = seen.mask
-    np.clip(found, -8.0, 8.0, out=found)
+        channels[:, 2 * number] = np.clip(d * s / total, -6.0, 6.0)
+        channels[:, 2 * number + 1] = np.square(d) / total
+    channels[:, -3] = signal / np.sqrt(1.0 + np.square(signal_noise))[:, None, None]
+    channels[:, -2] = density / np.sqrt(1.0 + np.square(density_noise))[:, None, None]
+    channels[:, -1] = sighting.mask
+    np.clip(channels, -8.0, 8.0, out=channels)
     width = np.array([encoder.width for encoder in encoders])
     context = np.column_stack(
         [
             np.log(signal_noise) / 3.0,
             np.log(density_noise) / 3.0,
             np.log(width / 0.2),
-            np.log(seen.number / 2e3) / 3.0,
-            np.log(seen.ridge),
-            np.log(seen.spread / 0.4),
-            2.0 * seen.middle,
+            np.log(sighting.number / 2e3) / 3.0,
+            np.log(sighting.ridge),
+            np.log(sighting.spread / 0.4),
+            2.0 * sighting.middle,
         ]
     )
-    return found, np.clip(context, -6.0, 6.0).astype(np.float32)
+    return channels, np.clip(context, -6.0, 6.0).astype(np.float32)

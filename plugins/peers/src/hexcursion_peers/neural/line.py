@@ -62,8 +62,8 @@ class LineEncoder:
     @cached_property
     def _pairs(self) -> tuple[Floats, Floats]:
         value, vector = np.linalg.eigh(_kernel(PIXELS, PIXELS))
-        kept = value >= NEGLIGIBLE * value[-1]
-        return value[kept], vector[:, kept]
+        above_zero = value >= NEGLIGIBLE * value[-1]
+        return value[above_zero], vector[:, above_zero]
 
     @cached_property
     def features(self) -> Features:
@@ -85,13 +85,13 @@ class LineEncoder:
     @cached_property
     def blurs(self) -> tuple[tuple[Floats, Floats], ...]:
         """Smoothing matrices (SIDE, SIDE), and the deviation (SIDE,) of smoothed noise of deviation 1."""
-        found = []
+        pairs = []
         for width in BLURS:
             step = np.square((np.arange(SIDE)[:, None] - np.arange(SIDE)) / max(width, 1e-3))
             matrix = np.exp(-step / 2.0)
             matrix /= matrix.sum(axis=1, keepdims=True)
-            found.append((matrix, np.linalg.norm(matrix @ self.colour.T, axis=1)))
-        return tuple(found)
+            pairs.append((matrix, np.linalg.norm(matrix @ self.colour.T, axis=1)))
+        return tuple(pairs)
 
     @cached_property
     def usual(self) -> float:
@@ -103,14 +103,14 @@ class LineEncoder:
         return noise_for(mu, self.products)
 
     def released(
-        self, at: NDArray[np.int64], said: Floats, noise: SpectralNoise, normal: Normal
+        self, at: NDArray[np.int64], responses: Floats, noise: SpectralNoise, normal: Normal
     ) -> tuple[Floats, Floats]:
         """(p,) numbers of both channels, SIMULATED: noise in floating point, on public tasks only.
 
-        `at` (n,) are the places of the records, `said` (n,) their responses, clipped here; `normal`
+        `at` (n,) are the places of the records, `responses` (n,) their responses, clipped here; `normal`
         draws standard normal deviates."""
         phi = self.features.values
-        total = np.bincount(at, np.clip(said / CLIP, -1.0, 1.0), minlength=CELLS)
+        total = np.bincount(at, np.clip(responses / CLIP, -1.0, 1.0), minlength=CELLS)
         count = np.bincount(at, minlength=CELLS).astype(float)
         assert noise.counts is not None
         return (
@@ -128,22 +128,22 @@ class LineEncoder:
         unit = (self.usual * number)[:, None]
         signal, density = CLIP * sums @ self.colour / unit, counts @ self.colour / unit
         signal_noise, density_noise = CLIP * noises[:, :1] / unit, noises[:, 1:] / unit
-        found = np.empty((number.size, LINE.channels, SIDE), dtype=np.float32)
+        channels = np.empty((number.size, LINE.channels, SIDE), dtype=np.float32)
         for place, (matrix, axis) in enumerate(self.blurs):
             d, s = np.maximum(density @ matrix.T, 0.0), signal @ matrix.T
             total = np.square(d) + np.square(signal_noise * axis) + 1e-6
-            found[:, 2 * place] = d * s / total
-            found[:, 2 * place + 1] = np.square(d) / total
-        found[:, -3] = signal / np.sqrt(1.0 + np.square(signal_noise))
-        found[:, -2] = density / np.sqrt(1.0 + np.square(density_noise))
-        found[:, -1] = INSIDE
-        told = (
+            channels[:, 2 * place] = d * s / total
+            channels[:, 2 * place + 1] = np.square(d) / total
+        channels[:, -3] = signal / np.sqrt(1.0 + np.square(signal_noise))
+        channels[:, -2] = density / np.sqrt(1.0 + np.square(density_noise))
+        channels[:, -1] = INSIDE
+        numbers = (
             np.log(signal_noise[:, 0]) / 3.0,
             np.log(density_noise[:, 0]) / 3.0,
             np.log(number / 128.0) / 3.0,
         )
-        context = np.column_stack([*told, np.eye(len(FAMILIES))[family]])
-        return np.clip(found, -8.0, 8.0), np.clip(context, -6.0, 6.0).astype(np.float32)
+        context = np.column_stack([*numbers, np.eye(len(FAMILIES))[family]])
+        return np.clip(channels, -8.0, 8.0), np.clip(context, -6.0, 6.0).astype(np.float32)
 
 
 def _between(from_: Floats, to: Floats) -> tuple[NDArray[np.int64], Floats]:

@@ -122,23 +122,23 @@ class _PreparedSums:
 
     def release(self, entropy: Entropy) -> SpectralSums:
         """Draw both channels once."""
-        held = GridRecords(self.records.index, self.records.count, self.records.units)
+        grid_records = GridRecords(self.records.index, self.records.count, self.records.units)
         noise = _noise(self.design, self.plan)
         source = _SimulatedNoise(entropy) if isinstance(entropy, SimulationEntropy) else ExactNoise(entropy)
-        return release_sums(self.plan.features, self.plan.nodes, held, noise, source)
+        return release_sums(self.plan.features, self.plan.nodes, grid_records, noise, source)
 
     def fields(self, released: Sequence[SpectralSums]) -> tuple[Floats, Floats]:
         """(R, N) means and deviations that the network reads from R releases."""
-        sums = np.array([each.sums for each in released])
-        counts = np.array([each.counts for each in released], dtype=float)
+        sums = np.array([release.sums for release in released])
+        counts = np.array([release.counts for release in released], dtype=float)
         return self.plan.field(sums, counts, released[0].noise, self.design.told(self.records.n))
 
     def draw(self, entropy: Entropy) -> Released:
         released = self.release(entropy)
         means, sds = self.fields([released])
         mean, sd = means[0], sds[0]
-        told = self.design.told(self.records.n)
-        paths = mean + sd * self.plan.deviates(released, told, self.design.paths, entropy)
+        inputs = self.design.told(self.records.n)
+        paths = mean + sd * self.plan.deviates(released, inputs, self.design.paths, entropy)
         raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
         return Released(paths, mean, sd, raw)
 
@@ -181,14 +181,16 @@ class ConvCnpSpace(SearchSpace):
         """One parameter moved at a time, within what the network was trained for."""
         half = window_of(facts).half
         ends = {"set-convolution": (NARROWEST, WIDEST), "water-filled": (SHORTEST, LONGEST)}
-        moved = [
+        neighbours = [
             replace(design, **{name: getattr(design, name) * factor})
             for design in best
             for name in ("width", "amplitude", "ridge")
             for factor in (STEP, 1.0 / STEP)
         ]
         return tuple(
-            design for design in moved if ends[design.sums][0] <= design.width / half <= ends[design.sums][1]
+            design
+            for design in neighbours
+            if ends[design.sums][0] <= design.width / half <= ends[design.sums][1]
         )
 
     def fitted(self, design: ConvCnpDesign, world: World) -> ConvCnpDesign:
@@ -242,8 +244,8 @@ class ConvCnp(Mechanism):
         plan = self.plan(design, facts)
         # a damaged file of weights must not be found out after the charge
         network() if design.sums == "set-convolution" else network(STORED_CORRECTION, CORRECTION)
-        none = np.zeros((1, plan.features.size))
-        plan.field(none, none, _noise(design, plan), design.told(records.n))
+        zeros = np.zeros((1, plan.features.size))
+        plan.field(zeros, zeros, _noise(design, plan), design.told(records.n))
         return _PreparedSums(design, plan, records)
 
     def plan(self, design: ConvCnpDesign, facts: PublicFacts) -> EncoderPlan | WaterFilledPlan:
@@ -309,5 +311,7 @@ def _seen(
 ) -> Floats:
     """The released numbers themselves, which are the same wherever an attack looks."""
     prepared = ConvCnp().prepare(design, facts, records)
-    drawn = [prepared.release(draws.entropy) for _ in range(draws.releases)]
-    return np.array([np.concatenate([each.sums, np.asarray(each.counts)])[None] for each in drawn])
+    releases = [prepared.release(draws.entropy) for _ in range(draws.releases)]
+    return np.array(
+        [np.concatenate([release.sums, np.asarray(release.counts)])[None] for release in releases]
+    )

@@ -45,18 +45,18 @@ class Layout:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every array of weights."""
-        found: dict[str, tuple[int, ...]] = {
+        shapes: dict[str, tuple[int, ...]] = {
             "context.weight": (HIDDEN, self.context),
             "context.bias": (HIDDEN,),
         }
         for name, into, out in self.blocks:
-            found[f"{name}.weight"] = (out, into, *self.taps)
-            found[f"{name}.bias"] = (out,)
-            found[f"{name}.context"] = (out, HIDDEN)
-        found["head.weight"] = (2, self.widths[0] + self.channels)
-        found["head.context"] = (2, HIDDEN)
-        found["head.bias"] = (2,)
-        return found
+            shapes[f"{name}.weight"] = (out, into, *self.taps)
+            shapes[f"{name}.bias"] = (out,)
+            shapes[f"{name}.context"] = (out, HIDDEN)
+        shapes["head.weight"] = (2, self.widths[0] + self.channels)
+        shapes["head.context"] = (2, HIDDEN)
+        shapes["head.bias"] = (2,)
+        return shapes
 
 
 MAP = Layout(CHANNELS, CONTEXT, (24, 48, 64, 64), (3, 3))
@@ -106,21 +106,21 @@ class Network:
     layout: Layout = MAP
 
     def __post_init__(self) -> None:
-        wanted = self.layout.shapes()
-        if set(self.weights) != set(wanted):
+        shapes = self.layout.shapes()
+        if set(self.weights) != set(shapes):
             raise InvalidValue("these weights are of another network: install the program again.")
-        for name, shape in wanted.items():
-            found = self.weights[name]
-            if found.shape != shape or found.dtype != np.float32 or not np.all(np.isfinite(found)):
+        for name, shape in shapes.items():
+            weight = self.weights[name]
+            if weight.shape != shape or weight.dtype != np.float32 or not np.all(np.isfinite(weight)):
                 raise InvalidValue(f"the weights {name!r} are damaged: install the program again.")
 
     def __call__(self, channels: Single, context: Single) -> tuple[Single, Single]:
         """Mean and deviation (B, ...) of the field, in units of the public spread around the middle."""
         w, axes = self.weights, len(self.layout.taps)
-        told = np.maximum(context @ w["context.weight"].T + w["context.bias"], 0.0)
+        hidden = np.maximum(context @ w["context.weight"].T + w["context.bias"], 0.0)
 
         def block(name: str, x: Single) -> Single:
-            shift = w[f"{name}.bias"] + told @ w[f"{name}.context"].T
+            shift = w[f"{name}.bias"] + hidden @ w[f"{name}.context"].T
             return np.asarray(np.maximum(convolved(x, w[f"{name}.weight"]) + everywhere(shift, axes), 0.0))
 
         levels, x = [], channels
@@ -130,6 +130,6 @@ class Network:
         for level in reversed(range(len(levels) - 1)):
             x = block(f"up{level}", np.concatenate([doubled(x), levels[level]], axis=1))
         x = np.concatenate([x, channels], axis=1)
-        shift = w["head.bias"] + told @ w["head.context"].T
+        shift = w["head.bias"] + hidden @ w["head.context"].T
         out = np.einsum("oc,bc...->bo...", w["head.weight"], x) + everywhere(shift, axes)
         return out[:, 0], np.logaddexp(out[:, 1], np.float32(0.0)) + np.float32(LEAST_SD)

@@ -104,7 +104,7 @@ class EncoderPlan:
         middle, spread, ridge = read.middle, read.spread, read.ridge
         same = np.ones(releases)
         assert noise.counts is not None
-        seen = Sighting(
+        sighting = Sighting(
             self.encoder.pixels(sums),
             self.encoder.pixels(counts),
             noise.sums * same,
@@ -115,7 +115,7 @@ class EncoderPlan:
             ridge * same,
             np.broadcast_to(self.window.mask, (releases, *self.window.mask.shape)),
         )
-        mean, sd = network()(*network_inputs(seen, [self.encoder] * releases))
+        mean, sd = network()(*network_inputs(sighting, [self.encoder] * releases))
         flat = (releases, -1)
         return (
             middle + spread * (self.window.reading @ mean.reshape(flat).T.astype(float)).T,

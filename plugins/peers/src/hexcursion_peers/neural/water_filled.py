@@ -83,21 +83,21 @@ class WaterFilledPlan:
     ) -> tuple[Floats, Floats]:
         """As `EncoderPlan.field`: the reading of spectral statistics, corrected; (R, N) mean and
         deviation."""
-        prepared, known = self._believed(noise, read)
+        prepared, public_counts = self._believed(noise, read)
         readings = [
-            read_twice(self.model, prepared, SpectralSums(one, other, noise), known)
-            for one, other in zip(sums, counts, strict=True)
+            read_twice(self.model, prepared, SpectralSums(row, other, noise), public_counts)
+            for row, other in zip(sums, counts, strict=True)
         ]
-        told = context_of(prepared, float(read.number), self.way.window.half)
+        context = context_of(prepared, float(read.number), self.way.window.half)
         return self.way.apply(
-            network(STORED_CORRECTION, CORRECTION), readings, told, read.middle, read.spread
+            network(STORED_CORRECTION, CORRECTION), readings, context, read.middle, read.spread
         )
 
     def deviates(self, released: SpectralSums, read: PublicInputs, paths: int, entropy: Entropy) -> Floats:
         """(paths, N) deviates of variance 1 that vary together as under the posterior that is corrected:
         multiples of the field's deviation at the cells."""
-        prepared, known = self._believed(released.noise, read)
-        reader = prepared.reader(prepared.counts(known, released.counts))
+        prepared, public_counts = self._believed(released.noise, read)
+        reader = prepared.reader(prepared.counts(public_counts, released.counts))
         apart = reader.draw(released.sums, paths, entropy) - self.nodes.spread(reader.mean(released.sums))
         return apart / self.nodes.spread(reader.deviation())
 

@@ -27,12 +27,12 @@ def network(path: Path = STORED, layout: Layout = MAP) -> Network:
     from safetensors.numpy import load_file
 
     try:
-        found = load_file(path)
+        weights = load_file(path)
     except (OSError, SafetensorError) as error:
         raise InvalidValue(
             f"the weights of the neural process cannot be read from {path.name}: install the program again."
         ) from error
-    return Network(found, layout)
+    return Network(weights, layout)
 
 
 def line_network() -> Network:

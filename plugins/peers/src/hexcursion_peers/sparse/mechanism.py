@@ -115,12 +115,12 @@ def inducing_cells(facts: PublicFacts, spacing: float) -> NDArray[np.int64]:
         best = int(np.argmin(np.abs(np.log(np.array(sizes) / spacing))))
         if abs(float(np.log(sizes[best] / spacing))) <= np.log(2.0):
             groups = np.unique(facts.parents[best], return_inverse=True)[1].ravel()
-    chosen = []
+    cells = []
     for group in range(int(groups.max()) + 1):
         inside = np.flatnonzero(groups == group)
         distance = np.square(centres[inside] - centres[inside].mean(axis=0)).sum(axis=1)
-        chosen.append(int(inside[np.argmin(distance)]))
-    return np.array(sorted(chosen), dtype=np.int64)
+        cells.append(int(inside[np.argmin(distance)]))
+    return np.array(sorted(cells), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,19 +148,18 @@ class InducingPlan:
                 f"the sparse Gaussian process keeps a dense matrix and takes at most {MOST_CELLS:,} cells, "
                 f"got {lattice.size:,}: choose a coarser resolution or another mechanism."
             )
-        chosen = inducing_cells(facts, design.spacing)
-        if chosen.size > MOST_POINTS:
+        cells = inducing_cells(facts, design.spacing)
+        if cells.size > MOST_POINTS:
             raise InvalidValue(
-                f"{chosen.size:,} inducing points are too many, at most {MOST_POINTS}: space them wider "
-                "apart."
+                f"{cells.size:,} inducing points are too many, at most {MOST_POINTS}: space them wider apart."
             )
         prior = facts.prior(design.prior, design.lengthscale)
         correlation = prior.correlation()
-        cross: Floats = np.ascontiguousarray(correlation[:, chosen], dtype=float)
-        between = cross[chosen] + NUGGET * np.eye(chosen.size)
+        cross: Floats = np.ascontiguousarray(correlation[:, cells], dtype=float)
+        between = cross[cells] + NUGGET * np.eye(cells.size)
         projection: Floats = np.asarray(np.linalg.solve(between, cross.T).T, dtype=float)
         return cls(
-            prior, GriddedFeatures.of(cross), between, projection, correlation.diagonal().copy(), chosen
+            prior, GriddedFeatures.of(cross), between, projection, correlation.diagonal().copy(), cells
         )
 
     def noises(self, design: SparseGpDesign) -> tuple[float, float]:
@@ -170,11 +169,11 @@ class InducingPlan:
 
     def read(self, moments: Moments, design: SparseGpDesign) -> InducingPosterior:
         """The field at the inducing points in units of `scale`."""
-        own, variance = moments.scaled(design.scale), design.ridge**2
+        scaled, variance = moments.scaled(design.scale), design.ridge**2
         if design.reading == "errors-in-variables":
-            return errors_in_variables(self.between, own, variance)
-        step = chosen_regularisation(design.regularisation, own, variance)
-        return private_posterior(self.between, own, variance, step)
+            return errors_in_variables(self.between, scaled, variance)
+        step = chosen_regularisation(design.regularisation, scaled, variance)
+        return private_posterior(self.between, scaled, variance, step)
 
     def field(self, moments: Moments, design: SparseGpDesign) -> tuple[InducingPosterior, Floats, Floats]:
         """The posterior, and (N,) mean and (N,) deviation of the field at all cells, response units."""
@@ -203,9 +202,11 @@ class _PreparedMoments:
         root = vector * np.sqrt(np.maximum(value, 0.0))
         at = posterior.mean[:, None] + root @ entropy.normal((plan.chosen.size, design.paths))
         # Given its values at the inducing points the field is the prior's, conditioned: Matheron's rule.
-        drawn = plan.prior.colour(entropy.normal((plan.prior.white_size, design.paths)))
-        own = drawn[plan.chosen] + np.sqrt(NUGGET) * entropy.normal((plan.chosen.size, design.paths))
-        paths = design.scale * (drawn + plan.projection @ (at - own))
+        prior_draw = plan.prior.colour(entropy.normal((plan.prior.white_size, design.paths)))
+        at_points = prior_draw[plan.chosen] + np.sqrt(NUGGET) * entropy.normal(
+            (plan.chosen.size, design.paths)
+        )
+        paths = design.scale * (prior_draw + plan.projection @ (at - at_points))
         return Released(np.ascontiguousarray(paths.T), mean, sd, (moments.first, moments.second))
 
     def without_paths(self, entropy: Entropy, releases: int) -> list[Released]:
@@ -227,11 +228,11 @@ class SparseSpace(SearchSpace):
             for ridge in tried(RIDGES, ask.thorough)
             for scale in tried(SCALES, ask.thorough)
         ]
-        few = {
+        possible = {
             spacing: 3 < inducing_cells(facts, spacing).size <= MOST_POINTS
             for spacing in {design.spacing for design in designs}
         }
-        return tuple(design for design in designs if few[design.spacing])
+        return tuple(design for design in designs if possible[design.spacing])
 
     def variants(self, design: SparseGpDesign, ask: SearchSpec) -> tuple[SparseGpDesign, ...]:
         readings: tuple[InducingReading, ...] = get_args(InducingReading)

@@ -119,8 +119,8 @@ class GriddedFeatures:
             raise InvalidValue("a record lies outside the domain.")
         if records.n >= _MOST_RECORDS:
             raise InvalidValue("there are too many records for sums of 62 bits: split them over domains.")
-        seen = self.whole[records.index]
-        return records.units @ seen, (seen * records.count[:, None]).T @ seen
+        rows = self.whole[records.index]
+        return records.units @ rows, (rows * records.count[:, None]).T @ rows
 
     def release(
         self, records: CollapsedRecords, first_noise: float, second_noise: float, entropy: Entropy

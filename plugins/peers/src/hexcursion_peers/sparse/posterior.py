@@ -60,9 +60,9 @@ def private_posterior(
     size = moments.first.size
     matrix, step = between + moments.second / variance, regularisation
     matrix = 0.5 * (matrix + matrix.T)
-    least = float(np.linalg.eigvalsh(matrix)[0])
-    if least + step <= 1e-9:
-        step = -least * (1.0 + 1e-6) + 1e-6
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest + step <= 1e-9:
+        step = -smallest * (1.0 + 1e-6) + 1e-6
     inverse = np.linalg.inv(matrix + step * np.eye(size))
     w = inverse @ moments.first
     left = between @ inverse

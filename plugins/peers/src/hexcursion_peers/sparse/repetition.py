@@ -49,14 +49,14 @@ class RepetitionBudget:
         InvalidValue
             Where no draw is cheap enough.
         """
-        wanted = positive("epsilon", epsilon)
-        if not selection_epsilon(_LEAST, delta, stop) < wanted:
+        target = positive("epsilon", epsilon)
+        if not selection_epsilon(_LEAST, delta, stop) < target:
             raise InvalidValue("this epsilon is too small for a private selection: ask for a larger one.")
 
         def over(logarithm: float) -> float:
-            return selection_epsilon(math.exp(logarithm), delta, stop) - wanted
+            return selection_epsilon(math.exp(logarithm), delta, stop) - target
 
-        rho = math.exp(float(scipy.optimize.brentq(over, math.log(_LEAST), math.log(wanted)))) * (1.0 - 1e-9)
+        rho = math.exp(float(scipy.optimize.brentq(over, math.log(_LEAST), math.log(target)))) * (1.0 - 1e-9)
         return cls(rho, stop)
 
 

@@ -65,10 +65,10 @@ class SelectionBudget:
         ) * (1.0 - 1e-9)
         draws = math.ceil(math.log(1.0 / second) / stop)
         root = (delta - second) / draws  # sqrt(2 d)
-        each = epsilon / 3.0 - root
-        if not each > 0.0:
+        draw_epsilon = epsilon / 3.0 - root
+        if not draw_epsilon > 0.0:
             raise InvalidValue("this epsilon is too small for a private selection: ask for a larger one.")
-        return cls(each, 0.5 * root**2 * (1.0 - 1e-12), draws, stop)
+        return cls(draw_epsilon, 0.5 * root**2 * (1.0 - 1e-12), draws, stop)
 
 
 def zcdp_of(epsilon: float, delta: float) -> float:
@@ -85,13 +85,13 @@ def rounds_of(count: int, radius: float, rho: float) -> tuple[tuple[float, float
     tail = math.log(1.0 / _FAILURE)
     reach = math.sqrt(1.0 + 2.0 * math.sqrt(tail) + 2.0 * tail)
     shares = [(1.0 - _LAST) * rho / (ROUNDS - 1)] * (ROUNDS - 1) + [_LAST * rho]
-    made, size = [], positive("radius", radius)
+    rounds, size = [], positive("radius", radius)
     for share in shares:
         clip = min(math.sqrt(size**2 + 6.0 * size + reach**2), size + reach)
         deviation = 2.0 * clip / (whole("count", count) * math.sqrt(2.0 * share))
-        made.append((clip, deviation))
+        rounds.append((clip, deviation))
         size = math.sqrt(1.0 / count + deviation**2) * reach
-    return tuple(made)
+    return tuple(rounds)
 
 
 def private_mean(
@@ -121,10 +121,10 @@ def private_mean(
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue("a private mean must draw from SystemEntropy; a seed is for simulations only.")
-    kept = np.clip(values, centre - radius, centre + radius)
+    clipped = np.clip(values, centre - radius, centre + radius)
     at = centre
     for clip, deviation in rounds_of(values.size, radius, positive("rho", rho)):
-        at = float(np.clip(kept, at - clip, at + clip).mean()) + deviation * float(entropy.normal((1,))[0])
+        at = float(np.clip(clipped, at - clip, at + clip).mean()) + deviation * float(entropy.normal((1,))[0])
     return at
 
 
@@ -211,9 +211,9 @@ def select_privately(
     for _ in forever() if budget.draws is None else range(budget.draws):
         chance = entropy.uniform((2,))
         index = min(int(chance[0] * len(draws)), len(draws) - 1)
-        found = draws[index](entropy)
-        if found.score <= found.highest and (best is None or found.score > best[1].score):
-            best = (index, found)
+        candidate = draws[index](entropy)
+        if candidate.score <= candidate.highest and (best is None or candidate.score > best[1].score):
+            best = (index, candidate)
         if float(chance[1]) < budget.stop:
             break
     return best

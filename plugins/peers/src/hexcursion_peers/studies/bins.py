@@ -25,8 +25,8 @@ def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:
         raise InvalidValue("the edges of the bins must be finite and strictly increasing.")
     if not np.all(np.isfinite(at)):
         raise InvalidValue("places must be finite.")
-    found = np.searchsorted(cut, at, side="right").astype(np.int64) - 1
-    return np.where(found < cut.size - 1, found, -1)
+    bins = np.searchsorted(cut, at, side="right").astype(np.int64) - 1
+    return np.where(bins < cut.size - 1, bins, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,10 @@ def means_of_sums(sums: Floats, count: Floats, epsilon: float, change: float) ->
 
     The sums were released with pure epsilon-DP for values that change by at most `change`.
     """
-    some = count > 0
-    safe = np.where(some, count, 1.0)
-    variance = np.where(some, noise_variance(epsilon, change) / safe**2, np.inf)
-    return BinMeans(np.where(some, sums / safe, 0.0), variance)
+    occupied = count > 0
+    safe = np.where(occupied, count, 1.0)
+    variance = np.where(occupied, noise_variance(epsilon, change) / safe**2, np.inf)
+    return BinMeans(np.where(occupied, sums / safe, 0.0), variance)
 
 
 def read_bins(
@@ -63,10 +63,12 @@ def read_bins(
     (change/(n epsilon))^2`, which enters as it is; the Laplace law is taken for the normal law of that
     variance (Smith et al. 2018, section 4).
     """
-    kept = np.flatnonzero(np.isfinite(means.variance))
-    if kept.size == 0:
+    usable = np.flatnonzero(np.isfinite(means.variance))
+    if usable.size == 0:
         return Reading(np.zeros(prior.shape[0]), prior)
-    noise = means.variance[kept] + scatter[kept]
-    factor = cholesky(between[np.ix_(kept, kept)] + np.diag(noise), "the covariance of the bins", "use fewer")
-    half = solve_lower(factor, cross[:, kept].T)
-    return Reading(half.T @ solve_lower(factor, means.mean[kept]), prior - half.T @ half)
+    noise = means.variance[usable] + scatter[usable]
+    factor = cholesky(
+        between[np.ix_(usable, usable)] + np.diag(noise), "the covariance of the bins", "use fewer"
+    )
+    half = solve_lower(factor, cross[:, usable].T)
+    return Reading(half.T @ solve_lower(factor, means.mean[usable]), prior - half.T @ half)

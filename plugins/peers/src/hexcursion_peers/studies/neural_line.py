@@ -66,8 +66,8 @@ class NeuralSettings:
     @staticmethod
     def full() -> NeuralSettings:
         """The people too, where the checkout has their table."""
-        beside = BESIDE / "other" / "Howell1.csv"
-        return NeuralSettings(people=str(beside) if beside.is_file() else "")
+        table = BESIDE / "other" / "Howell1.csv"
+        return NeuralSettings(people=str(table) if table.is_file() else "")
 
     @staticmethod
     def quick() -> NeuralSettings:
@@ -82,14 +82,14 @@ class Predicted:
     mean: Floats
     sd: Floats
 
-    def nll(self, at: Ints, said: Floats) -> float:
+    def nll(self, at: Ints, responses: Floats) -> float:
         """Mean negative log density of responses (n,) at places (n,), by index."""
-        apart = (said - self.mean[at]) / self.sd[at]
+        apart = (responses - self.mean[at]) / self.sd[at]
         return float(np.mean(0.5 * np.square(apart) + np.log(self.sd[at])) + 0.5 * np.log(2.0 * np.pi))
 
-    def covered(self, at: Ints, said: Floats) -> float:
+    def covered(self, at: Ints, responses: Floats) -> float:
         """Share of the responses (n,) at places (n,) that are within 95 % intervals."""
-        return float(np.mean(np.abs(said - self.mean[at]) <= NORMAL_95 * self.sd[at]))
+        return float(np.mean(np.abs(responses - self.mean[at]) <= NORMAL_95 * self.sd[at]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +172,8 @@ def nothing(law: Law) -> Predicted:
 def _waves(law: Law) -> Floats:
     """(2 PHASES, CELLS) sawteeth of every phase and direction."""
     phase, direction = np.arange(PHASES) / PHASES, np.ones(PHASES)
-    both = np.concatenate([phase, phase]), np.concatenate([direction, -direction])
-    return law.sawtooth(*both, PLACES)
+    sawteeth = np.concatenate([phase, phase]), np.concatenate([direction, -direction])
+    return law.sawtooth(*sawteeth, PLACES)
 
 
 def _between(law: Law, first: Ints, second: Ints) -> Floats:
@@ -181,31 +181,31 @@ def _between(law: Law, first: Ints, second: Ints) -> Floats:
     return np.asarray(law.covariance(PLACES - PLACES[0])[np.abs(first[:, None] - second)])
 
 
-def _factor(law: Law, seen: Sample) -> Floats:
-    prior = _between(law, seen.at, seen.at) + law.scatter**2 * np.eye(seen.at.size)
+def _factor(law: Law, sample: Sample) -> Floats:
+    prior = _between(law, sample.at, sample.at) + law.scatter**2 * np.eye(sample.at.size)
     return cholesky(prior, "the records' covariance", "give them scatter")
 
 
-def without_privacy(law: Law, seen: Sample) -> Predicted:
+def without_privacy(law: Law, sample: Sample) -> Predicted:
     """The exact posterior: of the Gaussian process, or of the sawtooth's phase and direction."""
     if law.family == "sawtooth":
         waves = _waves(law)
-        apart = np.square(waves[:, seen.at] - seen.said).sum(axis=1) / (2.0 * law.scatter**2)
+        apart = np.square(waves[:, sample.at] - sample.said).sum(axis=1) / (2.0 * law.scatter**2)
         weight = np.exp(apart.min() - apart)
         weight /= weight.sum()
         mean = weight @ waves
         return Predicted(mean, np.sqrt(weight @ np.square(waves) - mean**2 + law.scatter**2))
-    factor = _factor(law, seen)
-    half = solve_lower(factor, _between(law, seen.at, np.arange(CELLS)))
+    factor = _factor(law, sample)
+    half = solve_lower(factor, _between(law, sample.at, np.arange(CELLS)))
     variance = law.covariance(np.zeros(1)) - np.square(half).sum(axis=0)
-    mean = half.T @ solve_lower(factor, seen.said)
+    mean = half.T @ solve_lower(factor, sample.said)
     return Predicted(mean, np.sqrt(np.maximum(variance, 0.0) + law.scatter**2))
 
 
-def likelihood(law: Law, seen: Sample) -> float:
+def likelihood(law: Law, sample: Sample) -> float:
     """Log marginal likelihood of the records under a Gaussian law, but for a constant."""
-    factor = _factor(law, seen)
-    white = solve_lower(factor, seen.said)
+    factor = _factor(law, sample)
+    white = solve_lower(factor, sample.said)
     return float(-0.5 * white @ white - np.log(factor.diagonal()).sum())
 
 
@@ -215,16 +215,16 @@ def network_predictions(
     """One release of each sample at mu, read by the network in one go."""
     encoder = LineEncoder.shared()
     noise = encoder.noise(mu)
-    released = [encoder.released(each.at, each.said, noise, rng.standard_normal) for each in samples]
+    released = [encoder.released(sample.at, sample.said, noise, rng.standard_normal) for sample in samples]
     count = len(samples)
     channels, context = encoder.inputs(
         np.array([sums for sums, _ in released]),
         np.array([counts for _, counts in released]),
         np.tile([noise.sums, noise.counts or 0.0], (count, 1)),
-        np.array([float(each.at.size) for each in samples]),
+        np.array([float(sample.at.size) for sample in samples]),
         np.full(count, FAMILIES.index(family)),
     )
-    means, sds = (at_places(each.astype(float)) for each in line_network()(channels, context))
+    means, sds = (at_places(values.astype(float)) for values in line_network()(channels, context))
     return [Predicted(mean, sd) for mean, sd in zip(means, sds, strict=True)]
 
 
@@ -253,45 +253,49 @@ class Inducing:
 
 
 def sparse_prediction(
-    law: Law, seen: Sample, mu: float, entropy: SimulationEntropy, spacing: float
+    law: Law, sample: Sample, mu: float, entropy: SimulationEntropy, spacing: float
 ) -> Predicted:
     """One release of both moments at mu, the second free of charge, read as errors in variables."""
-    made = Inducing.of(law, spacing)
-    balance = free_balance(CLIP, made.norm)
-    first = sensitivity(CLIP, made.norm, balance) / mu
+    inducing = Inducing.of(law, spacing)
+    balance = free_balance(CLIP, inducing.norm)
+    first = sensitivity(CLIP, inducing.norm, balance) / mu
     second = first / float(np.sqrt(balance))
-    phi, said = made.cross[seen.at], np.clip(seen.said, -CLIP, CLIP)
+    phi, responses = inducing.cross[sample.at], np.clip(sample.said, -CLIP, CLIP)
     size = phi.shape[1]
     moments = Moments(
-        phi.T @ said + first * entropy.normal((size,)),
+        phi.T @ responses + first * entropy.normal((size,)),
         phi.T @ phi + symmetric_noise(size, second, entropy),
         first,
         second,
     )
     scale = float(np.sqrt(law.covariance(np.zeros(1))[0]))
-    posterior = errors_in_variables(made.between, moments.scaled(scale), (law.scatter / scale) ** 2)
-    projection = np.asarray(np.linalg.solve(made.between, made.cross.T).T, dtype=np.float64)
-    mean, variance = posterior.at(projection, made.between, np.ones(CELLS))
+    posterior = errors_in_variables(inducing.between, moments.scaled(scale), (law.scatter / scale) ** 2)
+    projection = np.asarray(np.linalg.solve(inducing.between, inducing.cross.T).T, dtype=np.float64)
+    mean, variance = posterior.at(projection, inducing.between, np.ones(CELLS))
     return Predicted(scale * mean, np.sqrt(scale**2 * variance + law.scatter**2))
 
 
 def sparse_predictions(
-    law: Law, samples: list[Sample], held: list[Sample], mu: float, seed: int
+    law: Law, samples: list[Sample], held_out: list[Sample], mu: float, seed: int
 ) -> list[Predicted]:
     """One release of each sample, with the spacing that serves the first ones best: a gift to this method."""
 
-    def made(spacing: float, some: list[Sample]) -> list[Predicted]:
+    def made(spacing: float, chosen_samples: list[Sample]) -> list[Predicted]:
         entropy = SimulationEntropy(seed)
-        return [sparse_prediction(law, seen, mu, entropy, spacing) for seen in some]
+        return [sparse_prediction(law, sample, mu, entropy, spacing) for sample in chosen_samples]
 
     spacings = SPACINGS[:1] if law.family == "sawtooth" else SPACINGS
-    tried = {spacing: mean_nll(made(spacing, samples[:CHOOSING]), held[:CHOOSING]) for spacing in spacings}
-    return made(min(spacings, key=lambda spacing: tried[spacing]), samples)
+    scores = {
+        spacing: mean_nll(made(spacing, samples[:CHOOSING]), held_out[:CHOOSING]) for spacing in spacings
+    }
+    return made(min(spacings, key=lambda spacing: scores[spacing]), samples)
 
 
-def mean_nll(predicted: list[Predicted], held: list[Sample]) -> float:
+def mean_nll(predicted: list[Predicted], held_out: list[Sample]) -> float:
     """Over tasks, of held-out responses."""
-    return float(np.mean([each.nll(to.at, to.said) for each, to in zip(predicted, held, strict=True)]))
+    return float(
+        np.mean([prediction.nll(to.at, to.said) for prediction, to in zip(predicted, held_out, strict=True)])
+    )
 
 
 def _synthetic(settings: NeuralSettings, tell: Report) -> Iterator[tuple[str | float, ...]]:
@@ -300,19 +304,21 @@ def _synthetic(settings: NeuralSettings, tell: Report) -> Iterator[tuple[str | f
         title = TITLES[law.family]
         tell(0.8 * step / len(jobs), f"{title}, {number} records")
         rng = np.random.default_rng([settings.seed, step])
-        drawn = [draw(law, number, rng) for _ in range(settings.tasks)]
-        seen, held = [each for each, _ in drawn], [each for _, each in drawn]
-        exact = [without_privacy(law, each) for each in seen]
+        pairs = [draw(law, number, rng) for _ in range(settings.tasks)]
+        samples, held_out = [sample for sample, _ in pairs], [sample for _, sample in pairs]
+        exact = [without_privacy(law, sample) for sample in samples]
         for epsilon in settings.epsilons:
             mu = float(gaussian_mu(epsilon, DELTA))
-            found = {
+            predictions = {
                 "without privacy": exact,
-                "neural process": network_predictions(law.family, seen, mu, rng),
-                "sparse process": sparse_predictions(law, seen, held, mu, settings.seed + step),
+                "neural process": network_predictions(law.family, samples, mu, rng),
+                "sparse process": sparse_predictions(law, samples, held_out, mu, settings.seed + step),
                 "nothing released": [nothing(law)] * settings.tasks,
             }
-            for method, predicted in found.items():
-                scores = [each.nll(to.at, to.said) for each, to in zip(predicted, held, strict=True)]
+            for method, predicted in predictions.items():
+                scores = [
+                    prediction.nll(to.at, to.said) for prediction, to in zip(predicted, held_out, strict=True)
+                ]
                 yield title, number, rounded(epsilon, 3), method, *_two(scores)
 
 
@@ -337,27 +343,29 @@ def _people(settings: NeuralSettings, tell: Report) -> Iterator[tuple[str | floa
             tell(0.8 + 0.1 * place + 0.02 * step, f"People's {response}, {number} records")
             rng = np.random.default_rng([settings.seed, 100 + 10 * place + step])
             orders = [rng.permutation(people.at.size) for _ in range(settings.tasks)]
-            seen = [Sample(people.at[order[:number]], people.said[order[:number]]) for order in orders]
-            held = [Sample(people.at[order[number:]], people.said[order[number:]]) for order in orders]
+            samples = [Sample(people.at[order[:number]], people.said[order[:number]]) for order in orders]
+            held_out = [Sample(people.at[order[number:]], people.said[order[number:]]) for order in orders]
             best = max(
                 (
                     Law("people", length, scatter)
                     for length in (0.5, 1.0, 2.0, 4.0)
                     for scatter in (0.2, 0.3, 0.4, 0.5, 0.6)
                 ),
-                key=lambda law: likelihood(law, seen[0]),
+                key=lambda law: likelihood(law, samples[0]),
             )
-            exact = [without_privacy(best, each) for each in seen]
+            exact = [without_privacy(best, sample) for sample in samples]
             for epsilon in settings.epsilons:
                 mu = float(gaussian_mu(epsilon, DELTA))
-                found = {
+                predictions = {
                     "without privacy": exact,
-                    "neural process": network_predictions("people", seen, mu, rng),
-                    "sparse process": sparse_predictions(PEOPLE, seen, held, mu, settings.seed + 100 + step),
+                    "neural process": network_predictions("people", samples, mu, rng),
+                    "sparse process": sparse_predictions(
+                        PEOPLE, samples, held_out, mu, settings.seed + 100 + step
+                    ),
                     "nothing released": [nothing(PEOPLE)] * settings.tasks,
                 }
-                for method, predicted in found.items():
-                    pairs = list(zip(predicted, held, strict=True))
-                    scores = [each.nll(to.at, to.said) for each, to in pairs]
-                    share = float(np.mean([each.covered(to.at, to.said) for each, to in pairs]))
+                for method, predicted in predictions.items():
+                    pairs = list(zip(predicted, held_out, strict=True))
+                    scores = [prediction.nll(to.at, to.said) for prediction, to in pairs]
+                    share = float(np.mean([prediction.covered(to.at, to.said) for prediction, to in pairs]))
                     yield response, number, rounded(epsilon, 3), method, *_two(scores), rounded(share, 3)

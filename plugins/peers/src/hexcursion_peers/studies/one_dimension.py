@@ -138,7 +138,7 @@ def coverage(noise: float, epsilon: float, repeats: int, seed: int) -> dict[Read
     between = kernel(nodes, nodes) + 1e-8 * np.eye(NODES)
     deviation = sensitivity(BOUND, grid_norm([nodes], [1.0])) / gaussian_mu(epsilon, DELTA_LINE)
     step = regularisation_bound(deviation, noise**2, NODES)
-    found: dict[Reading, list[tuple[float, float]]] = {}
+    shares: dict[Reading, list[tuple[float, float]]] = {}
     for number in range(repeats):
         generator, entropy = np.random.default_rng(seed + number), SimulationEntropy(1000 * seed + number)
         places = generator.uniform(-4, 4, 2 * HALF)
@@ -146,10 +146,10 @@ def coverage(noise: float, epsilon: float, repeats: int, seed: int) -> dict[Read
         field = factor @ generator.normal(size=places.size)
         values = np.clip(field + noise * generator.normal(size=places.size), -BOUND, BOUND)
         cross = kernel(places, nodes)
-        seen = cross[:HALF]
+        half = cross[:HALF]
         moments = Moments(
-            seen.T @ values[:HALF] + deviation * entropy.normal((NODES,)),
-            seen.T @ seen + symmetric_noise(NODES, deviation, entropy),
+            half.T @ values[:HALF] + deviation * entropy.normal((NODES,)),
+            half.T @ half + symmetric_noise(NODES, deviation, entropy),
             deviation,
             deviation,
         )
@@ -158,8 +158,8 @@ def coverage(noise: float, epsilon: float, repeats: int, seed: int) -> dict[Read
             mean, variance = posterior.at(np.asarray(projection, dtype=np.float64), between, np.ones(HALF))
             gap = np.abs(values[HALF:] - mean)
             inside = gap <= NORMAL_90 * np.sqrt(variance + noise**2)
-            found.setdefault(reading, []).append((float(inside.mean()), float(np.sqrt(np.mean(gap**2)))))
-    return {reading: (np.array(rows)[:, 0], np.array(rows)[:, 1]) for reading, rows in found.items()}
+            shares.setdefault(reading, []).append((float(inside.mean()), float(np.sqrt(np.mean(gap**2)))))
+    return {reading: (np.array(rows)[:, 0], np.array(rows)[:, 1]) for reading, rows in shares.items()}
 
 
 def _readings(
@@ -276,8 +276,8 @@ def selected(
     sums = ValueSums.of(heights.scaled + WIDTH / SPREAD / 2.0, WIDTH / SPREAD)
     errors, lengths = [], []
     for _ in range(repeats):
-        chosen = choose_candidate(candidates, sums, selection, entropy, simulation=True)
-        lengths.append(RANGES[chosen.index])
+        choice = choose_candidate(candidates, sums, selection, entropy, simulation=True)
+        lengths.append(RANGES[choice.index])
     for length in sorted(set(lengths)):
         errors += cloaked(heights, length, epsilon, lengths.count(length), entropy)
     return errors, float(np.mean(lengths))
@@ -285,7 +285,7 @@ def selected(
 
 def folds(heights: Heights, length: float, epsilon: float, parts: int = 4) -> list[Fold]:
     """Public splits by age order, each with the variance that cloaking would add at its test places."""
-    order, made = np.argsort(heights.age, kind="stable"), []
+    order, splits = np.argsort(heights.age, kind="stable"), []
     for part in range(parts):
         test = np.sort(order[part::parts])
         train = np.setdiff1d(order, test)
@@ -293,5 +293,5 @@ def folds(heights: Heights, length: float, epsilon: float, parts: int = 4) -> li
         weights = posterior_weights(kernel(at, at, length), kernel(to, at, length), NOISE)
         cloak = make_cloak(weights, "mean-square", tolerance=1e-1, rank_tolerance=1e-2)
         noise = np.trace(cloak.covariance(1.0, gaussian_mu(epsilon, DELTA_HEIGHTS)))  # widths squared
-        made.append(Fold(train, test, weights, float(noise)))
-    return made
+        splits.append(Fold(train, test, weights, float(noise)))
+    return splits

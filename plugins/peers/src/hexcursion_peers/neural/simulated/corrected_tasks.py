@@ -47,9 +47,9 @@ def pixel_lattice(domain: NDArray[np.bool_]) -> Lattice:
     number = np.full((SIDE, SIDE), -1)
     number[domain] = np.arange(first.size)
     down, right = domain[:-1] & domain[1:], domain[:, :-1] & domain[:, 1:]
-    one = np.concatenate([number[:-1][down], number[:, :-1][right]])
+    start = np.concatenate([number[:-1][down], number[:, :-1][right]])
     other = np.concatenate([number[1:][down], number[:, 1:][right]])
-    graph = sparse.coo_matrix((np.ones(one.size), (one, other)), shape=(first.size, first.size))
+    graph = sparse.coo_matrix((np.ones(start.size), (start, other)), shape=(first.size, first.size))
     centres = np.column_stack([AXIS[first], AXIS[second]])
     return Lattice(centres, sparse.csr_matrix(graph + graph.T), np.arange(first.size), PIXEL)
 
@@ -65,9 +65,9 @@ def _one(
 ) -> dict[str, NDArray[np.floating]]:
     world = simulated_world(rng, domain)
     count = _summed(world.count, domain)
-    whole = np.rint(_summed(world.total, domain) / UNIT).astype(np.int64)
-    held = np.flatnonzero(count)
-    records = GridRecords(held, count[held].astype(np.int64), whole[held])
+    units = np.rint(_summed(world.total, domain) / UNIT).astype(np.int64)
+    occupied = np.flatnonzero(count)
+    records = GridRecords(occupied, count[occupied].astype(np.int64), units[occupied])
     plan = SpectralPlan(
         "water-filled",
         "exponential",
@@ -84,9 +84,9 @@ def _one(
     earlier = None
     if rng.uniform() < 0.3:
         earlier = rng.multinomial(records.n, _summed(world.chance, domain)).astype(float)
-    known = PublicCounts("unknown" if earlier is None else "reference", float(records.n), earlier)
+    public_counts = PublicCounts("unknown" if earlier is None else "reference", float(records.n), earlier)
     released = release_sums(prepared.features, prepared.nodes, records, prepared.noise, SimulatedNoise(rng))
-    reading = read_twice(model, prepared, released, known)
+    reading = read_twice(model, prepared, released, public_counts)
     return {
         "channels": way.channels(reading, world.middle, world.spread),
         "context": context_of(prepared, records.n, 1.0),
@@ -94,8 +94,8 @@ def _one(
     }
 
 
-def make_pool(seed: int, domains: int, each: int) -> dict[str, NDArray[np.floating]]:
-    """`domains` times `each` simulated releases and their fields, in half precision: "channels" (B,
+def make_pool(seed: int, domains: int, per_domain: int) -> dict[str, NDArray[np.floating]]:
+    """`domains` times `per_domain` simulated releases and their fields, in half precision: "channels" (B,
     CHANNELS, SIDE, SIDE), "context" (B, CONTEXT), "truth" (B, FINE, FINE) in units of the public belief."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, NDArray[np.floating]]] = []
@@ -105,7 +105,7 @@ def make_pool(seed: int, domains: int, each: int) -> dict[str, NDArray[np.floati
         model = SpectralModel(lattice)
         way = Correction(Window(np.zeros(2), 1.0, lattice.centres, PIXEL))
         scales = [log_uniform(rng, RANGES) for _ in range(PLANS)]
-        rows += [_one(rng, domain, model, way, scales[k % PLANS]) for k in range(each)]
+        rows += [_one(rng, domain, model, way, scales[k % PLANS]) for k in range(per_domain)]
     return {name: np.array([row[name] for row in rows], dtype=np.float16) for name in rows[0]}
 
 
@@ -116,12 +116,12 @@ def main() -> None:
     parser.add_argument("--domains", type=int, default=40)
     parser.add_argument("--each", type=int, default=250, help="releases of each domain")
     parser.add_argument("--seed", type=int, default=20_261_125)
-    given = parser.parse_args()
+    options = parser.parse_args()
     begun = time.process_time()
-    pool = make_pool(given.seed, given.domains, given.each)
-    np.savez(given.out, allow_pickle=False, **pool)
+    pool = make_pool(options.seed, options.domains, options.each)
+    np.savez(options.out, allow_pickle=False, **pool)
     spent = time.process_time() - begun
-    print(f"Seed {given.seed}: {len(pool['truth'])} releases in {spent:.0f} s of CPU time.")
+    print(f"Seed {options.seed}: {len(pool['truth'])} releases in {spent:.0f} s of CPU time.")
 
 
 if __name__ == "__main__":

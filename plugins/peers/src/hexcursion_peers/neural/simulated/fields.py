@@ -50,15 +50,15 @@ def gaussian_field(
     else:
         spectrum = (1.0 + square / (2.0 * smoothness)) ** (-smoothness - 1.0)
     white = rng.standard_normal((_TORUS, _TORUS)) + 1j * rng.standard_normal((_TORUS, _TORUS))
-    drawn = np.fft.fft2(white * np.sqrt(spectrum / spectrum.sum())).real
-    return np.asarray(drawn[:FINE, :FINE])
+    values = np.fft.fft2(white * np.sqrt(spectrum / spectrum.sum())).real
+    return np.asarray(values[:FINE, :FINE])
 
 
-def plumes(rng: np.random.Generator, most: int = 5) -> Floats:
+def plumes(rng: np.random.Generator, most_sources: int = 5) -> Floats:
     """(FINE, FINE) sources whose traces widen and thin out down a common wind."""
     along, across = _turned(rng)
     field = np.zeros((FINE, FINE))
-    for _ in range(int(rng.integers(1, most + 1))):
+    for _ in range(int(rng.integers(1, most_sources + 1))):
         source, side = rng.uniform(-1.0, 0.6), rng.uniform(-0.9, 0.9)
         distance = along - source
         width = np.exp(rng.uniform(np.log(0.05), np.log(0.2))) + rng.uniform(0.05, 0.35) * np.maximum(
@@ -71,9 +71,9 @@ def plumes(rng: np.random.Generator, most: int = 5) -> Floats:
     return field
 
 
-def steps(rng: np.random.Generator, most: int = 10) -> Floats:
+def steps(rng: np.random.Generator, most_regions: int = 10) -> Floats:
     """(FINE, FINE) regions of constant level around random points."""
-    count = int(rng.integers(2, most + 1))
+    count = int(rng.integers(2, most_regions + 1))
     seeds, level = rng.uniform(-1.0, 1.0, (count, 2)), rng.standard_normal(count)
     first, second = np.meshgrid(POINTS, POINTS, indexing="ij")
     apart = np.square(first[..., None] - seeds[:, 0]) + np.square(second[..., None] - seeds[:, 1])
@@ -103,5 +103,5 @@ def make_field(kind: Kind, rng: np.random.Generator) -> Floats:
         return sawtooth(rng)
     other = plumes(rng) if rng.uniform() < 0.5 else steps(rng)
     share = rng.uniform(0.3, 0.8)
-    rest = gaussian_field(rng, lengthscale, 1.5, stretch)
-    return np.asarray(share * other / max(float(other.std()), 1e-3) + (1.0 - share) * rest)
+    smooth = gaussian_field(rng, lengthscale, 1.5, stretch)
+    return np.asarray(share * other / max(float(other.std()), 1e-3) + (1.0 - share) * smooth)

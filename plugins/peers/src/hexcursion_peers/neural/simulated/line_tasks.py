@@ -108,8 +108,8 @@ class LineSimulator:
             noise = encoder.noise(float(np.exp(rng.uniform(*np.log(MUS)))))
             field = law.field(rng)
             at = rng.integers(0, CELLS, number)
-            said = field[at] + law.scatter * rng.standard_normal(number)
-            sums, counts = encoder.released(at, said, noise, rng.standard_normal)
+            responses = field[at] + law.scatter * rng.standard_normal(number)
+            sums, counts = encoder.released(at, responses, noise, rng.standard_normal)
             rows.append(
                 (
                     sums,

@@ -106,8 +106,8 @@ def _records(
     else:
         count = rng.multinomial(number, chance.ravel()).reshape(chance.shape)
     of = np.repeat(np.arange(chance.size), count.ravel())
-    drawn = np.clip(field.ravel()[of] + scatter * rng.standard_normal(of.size), -1.0, 1.0)
-    total = np.asarray(np.bincount(of, drawn, minlength=chance.size), dtype=float)
+    responses = np.clip(field.ravel()[of] + scatter * rng.standard_normal(of.size), -1.0, 1.0)
+    total = np.asarray(np.bincount(of, responses, minlength=chance.size), dtype=float)
     return count.astype(float), total.reshape(chance.shape)
 
 
@@ -193,10 +193,10 @@ class Simulator:
         width: float | None = None,
     ) -> Tasks:
         """`count` tasks; missing parameters are drawn from the training's ranges."""
-        drawn = [self._one(kinds, number, mu, width) for _ in range(count)]
-        columns = list(zip(*drawn, strict=True))
-        seen = Sighting(*(np.array(column) for column in columns[:9]))
-        return Tasks(seen, tuple(columns[9]), np.array(columns[10]), np.array(columns[11]))
+        rows = [self._one(kinds, number, mu, width) for _ in range(count)]
+        columns = list(zip(*rows, strict=True))
+        sighting = Sighting(*(np.array(column) for column in columns[:9]))
+        return Tasks(sighting, tuple(columns[9]), np.array(columns[10]), np.array(columns[11]))
 
     def _one(
         self, kinds: Sequence[Kind] | None, number: int | None, mu: float | None, width: float | None
@@ -204,8 +204,8 @@ class Simulator:
         rng = self._rng
         domain = random_domain(rng)
         world = simulated_world(rng, domain, kinds, number)
-        own = float(rng.choice(WIDTHS)) if width is None else width
-        encoder, fine = Encoder.of(own), self._fine[own]
+        encoder_width = float(rng.choice(WIDTHS)) if width is None else width
+        encoder, fine = Encoder.of(encoder_width), self._fine[encoder_width]
         parameter = log_uniform(rng, MUS) if mu is None else mu
         signal_noise = 2.0 / parameter * (rng.uniform(1.0, 1.45) if mu is None else 1.0)
         density_noise = signal_noise * (rng.uniform(0.65, 1.1) if mu is None else 1.0)

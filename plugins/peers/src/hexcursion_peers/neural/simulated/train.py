@@ -73,10 +73,10 @@ class MapCourse:
         """Mean negative log density of the fields, and mean cross-entropy of their exceedance."""
         torch, f = self._torch, self._torch.nn.functional
         truth, inside, level = targets
-        both = f.interpolate(
+        fine = f.interpolate(
             torch.stack([mean, sd], dim=1), scale_factor=2.0, mode="bilinear", align_corners=False
         )
-        mean, sd = both[:, 0], both[:, 1]
+        mean, sd = fine[:, 0], fine[:, 1]
         weight = inside / inside.sum(dim=(1, 2), keepdim=True) / len(truth)
         z = (truth - mean) / sd
         nll = 0.5 * z * z + torch.log(sd) + 0.5 * math.log(2.0 * math.pi)
@@ -116,8 +116,8 @@ class CorrectionCourse:
 
     def __init__(self, torch: Any, seed: int, pool: Path) -> None:
         self._torch, self._rng = torch, np.random.default_rng(seed)
-        with np.load(pool) as found:
-            self._parts = [found[name] for name in ("channels", "context", "truth")]
+        with np.load(pool) as arrays:
+            self._parts = [arrays[name] for name in ("channels", "context", "truth")]
         self._waiting: list[int] = []
 
     def batch(self, count: int) -> tuple[Any, ...]:
@@ -136,9 +136,9 @@ class CorrectionCourse:
 
     def losses(self, mean: Any, sd: Any, *targets: Any) -> tuple[Any, Any]:
         """As `MapCourse.losses`, of the corrected reading."""
-        *rest, channels = targets
+        *map_targets, channels = targets
         corrected = channels[:, 0] + mean, (channels[:, 1] * sd / NEUTRAL).clamp(min=LEAST_SD)
-        return MapCourse.losses(self, *corrected, *rest)  # type: ignore[arg-type]
+        return MapCourse.losses(self, *corrected, *map_targets)  # type: ignore[arg-type]
 
 
 def course_of(subject: Subject, torch: Any, seed: int, pool: Path | None = None) -> Course:
@@ -157,29 +157,29 @@ def course_of(subject: Subject, torch: Any, seed: int, pool: Path | None = None)
 def fresh_weights(torch: Any, layout: Layout, seed: int) -> dict[str, Any]:
     """Arrays of weights drawn as He and colleagues propose, ready to be trained."""
     generator = torch.Generator().manual_seed(seed)
-    found = {}
+    weights = {}
     for name, shape in layout.shapes().items():
         if name.endswith("bias"):
             value = torch.zeros(shape)
         else:
             value = torch.randn(shape, generator=generator) * math.sqrt(2.0 / math.prod(shape[1:]))
             value *= 0.3 if name.endswith(".context") or name.startswith("head") else 1.0
-        found[name] = value
-    return found
+        weights[name] = value
+    return weights
 
 
 def forward(torch: Any, layout: Layout, w: dict[str, Any], channels: Any, context: Any) -> tuple[Any, Any]:
     """What `network.Network` computes, with gradients."""
     f, axes = torch.nn.functional, len(layout.taps)
     convolve, halve = (f.conv2d, f.avg_pool2d) if axes == 2 else (f.conv1d, f.avg_pool1d)
-    told = torch.relu(context @ w["context.weight"].T + w["context.bias"])
+    hidden = torch.relu(context @ w["context.weight"].T + w["context.bias"])
 
     def everywhere(x: Any) -> Any:
         return x.reshape(*x.shape, *[1] * axes)
 
     def block(name: str, x: Any) -> Any:
-        made = convolve(x, w[f"{name}.weight"], w[f"{name}.bias"], padding=layout.taps[0] // 2)
-        return torch.relu(made + everywhere(told @ w[f"{name}.context"].T))
+        out = convolve(x, w[f"{name}.weight"], w[f"{name}.bias"], padding=layout.taps[0] // 2)
+        return torch.relu(out + everywhere(hidden @ w[f"{name}.context"].T))
 
     levels, x = [], channels
     for level in range(len(layout.widths)):
@@ -189,7 +189,7 @@ def forward(torch: Any, layout: Layout, w: dict[str, Any], channels: Any, contex
         x = block(f"up{level}", torch.cat([f.interpolate(x, scale_factor=2.0), levels[level]], dim=1))
     x = torch.cat([x, channels], dim=1)
     out = torch.einsum("oc,bc...->bo...", w["head.weight"], x)
-    out = out + everywhere(w["head.bias"] + told @ w["head.context"].T)
+    out = out + everywhere(w["head.bias"] + hidden @ w["head.context"].T)
     return out[:, 0], f.softplus(out[:, 1]) + LEAST_SD
 
 
@@ -212,19 +212,19 @@ def train(
     torch.set_num_threads(threads)
     course = course_of(subject, torch, seed, pools[0])
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    arrays, before, peak = fresh_weights(torch, course.layout, seed), None, RATE
+    arrays, log_before, peak = fresh_weights(torch, course.layout, seed), None, RATE
     if subject == "correction":  # begins as the reading that it corrects
         arrays = {name: value * (not name.startswith("head")) for name, value in arrays.items()}
     if start is not None:
         arrays = {name: torch.from_numpy(value) for name, value in load_file(start).items()}
-        before, peak = json.loads(start.with_suffix(".json").read_text()), RATE / 2.0
+        log_before, peak = json.loads(start.with_suffix(".json").read_text()), RATE / 2.0
     weights = {name: value.to(device).requires_grad_(True) for name, value in arrays.items()}
 
     def drawn(source: Course, count: int) -> list[Any]:
-        made = [torch.from_numpy(part).to(device) for part in source.batch(count)]
-        if made[0].ndim == 4:
-            made[0] = made[0].contiguous(memory_format=torch.channels_last)
-        return made
+        tensors = [torch.from_numpy(part).to(device) for part in source.batch(count)]
+        if tensors[0].ndim == 4:
+            tensors[0] = tensors[0].contiguous(memory_format=torch.channels_last)
+        return tensors
 
     def judged(values: dict[str, Any], tasks: list[Any]) -> tuple[Any, Any]:
         mean, sd = forward(torch, course.layout, values, tasks[0], tasks[1])
@@ -234,16 +234,16 @@ def train(
     optimiser = torch.optim.AdamW(weights.values(), lr=peak, weight_decay=1e-4)
     check = drawn(course_of(subject, torch, CHECKS, pools[1]), 256)
     log: list[dict[str, float]] = []
-    begun, step, seen = time.monotonic(), 0, [0.0, 0.0]
+    begun, step, loss_and_steps = time.monotonic(), 0, [0.0, 0.0]
 
     def save() -> None:
         with torch.no_grad():
-            nll, cross = (float(each) for each in judged(average, check))
+            nll, cross = (float(loss) for loss in judged(average, check))
         log.append(
             {
                 "step": step,
                 "seconds": round(time.monotonic() - begun, 1),
-                "training": round(seen[0] / max(seen[1], 1e-9), 4),
+                "training": round(loss_and_steps[0] / max(loss_and_steps[1], 1e-9), 4),
                 "nll": round(nll, 4),
                 "exceedance": round(cross, 4),
             }
@@ -262,10 +262,10 @@ def train(
             "rate": peak,
             "validation tasks": 256,
             "log": log,
-            "continues": before,
+            "continues": log_before,
         }
         out.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n")
-        seen[:] = [0.0, 0.0]
+        loss_and_steps[:] = [0.0, 0.0]
 
     if subject == "correction":
         save()
@@ -283,7 +283,10 @@ def train(
         torch.nn.utils.clip_grad_norm_(list(weights.values()), 1.0)
         optimiser.step()
         step += 1
-        seen[0], seen[1] = seen[0] + float(nll.detach()), seen[1] + 1.0
+        loss_and_steps[0], loss_and_steps[1] = (
+            loss_and_steps[0] + float(nll.detach()),
+            loss_and_steps[1] + 1.0,
+        )
         with torch.no_grad():
             keep = min(0.995, step / (step + 10.0))
             for name, value in weights.items():
@@ -305,16 +308,16 @@ def main() -> None:
     parser.add_argument("--pool", type=Path, help="simulated releases to train on, for the correction")
     parser.add_argument("--checks", type=Path, help="others, on which that training is judged")
     parser.add_argument("--start", type=Path, help="weights to go on from, with their log beside them")
-    given = parser.parse_args()
+    options = parser.parse_args()
     train(
-        given.out,
-        given.seconds,
-        given.batch,
-        given.seed,
-        given.threads,
-        given.subject,
-        given.start,
-        (given.pool, given.checks),
+        options.out,
+        options.seconds,
+        options.batch,
+        options.seed,
+        options.threads,
+        options.subject,
+        options.start,
+        (options.pool, options.checks),
     )
 
 
