@@ -62,10 +62,10 @@ def run_outline(options: argparse.Namespace) -> int:
     out = new_place(options.out, "file")
     with made_whole(out) as file:
         file.write_text(json.dumps(areas, ensure_ascii=False) + "\n", encoding="utf-8")
-    some = [one["properties"] for one in areas["features"][:5]]
-    names = [f"{one['name'].removesuffix(', ' + one['country'])}, {one['country']}" for one in some]
-    more = "; ..." if len(areas["features"]) > len(some) else ""
-    print(f"Written: {'; '.join(names)}{more}.")
+    properties = [area["properties"] for area in areas["features"][:5]]
+    names = [f"{area['name'].removesuffix(', ' + area['country'])}, {area['country']}" for area in properties]
+    ellipsis = "; ..." if len(areas["features"]) > len(properties) else ""
+    print(f"Written: {'; '.join(names)}{ellipsis}.")
     print(f"{plural(len(areas['features']), 'area')} in {out}: --region takes the file as the area,")
     print(f"--layers draws its areas and answers for each. {SOURCE}")
     return 0
@@ -141,11 +141,11 @@ def add_explain_command(commands: Any) -> None:
 def run_explain(options: argparse.Namespace) -> int:
     """Print the text or write it. Raise `BundleError` for a bundle that cannot be read."""
     out = None if options.out is None else new_place(options.out, "file")
-    found = open_any(options.bundle)
-    first = found.layers[0] if isinstance(found, AtlasBundle) else found
+    bundle = open_any(options.bundle)
+    first = bundle.layers[0] if isinstance(bundle, AtlasBundle) else bundle
     text = officer_text(first.statement)
-    if isinstance(found, AtlasBundle):
-        text = f"{found.statement['atlas']['in_words']} Of the first of them:\n\n{text}"
+    if isinstance(bundle, AtlasBundle):
+        text = f"{bundle.statement['atlas']['in_words']} Of the first of them:\n\n{text}"
     if out is None:
         print(text, end="")
         return 0
@@ -215,8 +215,8 @@ def run_key(options: argparse.Namespace) -> int:
     """Make a key, or open one, and print its public half."""
     if options.kind == "new":
         path = new_place(options.file, "file")
-        asked = f"New password, at least {SHORTEST_PASSWORD} characters: "
-        key = new_key(path, _password(asked, again="The same again: "))
+        prompt = f"New password, at least {SHORTEST_PASSWORD} characters: "
+        key = new_key(path, _password(prompt, again="The same again: "))
         print(f"Key written to {path}. Keep a copy of it, and its password, apart from each other.")
     else:
         key = office_key(options.file)
@@ -248,12 +248,12 @@ def run_verify(options: argparse.Namespace) -> int:
     return 0 if signers.knows(signature) else 1
 
 
-def _password(asked: str, again: str = "") -> str:
-    if (given := os.environ.get(PASSWORD_VARIABLE)) is not None:
-        return given
+def _password(prompt: str, again: str = "") -> str:
+    if (password := os.environ.get(PASSWORD_VARIABLE)) is not None:
+        return password
     if not sys.stdin.isatty():
         raise WorkflowError(f"There is no terminal to ask for the password: set {PASSWORD_VARIABLE}.")
-    first = getpass.getpass(asked)
+    first = getpass.getpass(prompt)
     if again and getpass.getpass(again) != first:
         raise WorkflowError("The two passwords differ: nothing was written.")
     return first

@@ -77,15 +77,15 @@ def add_site_command(commands: Any, readings: Sequence[str]) -> None:
 def run_site(options: argparse.Namespace) -> int:
     """Check every bundle, write the site, list its releases; 1 if a bundle was left out."""
     out = new_place(options.out)
-    packed = new_place(out.with_name(f"{out.name}.zip"))
+    zip_file = new_place(out.with_name(f"{out.name}.zip"))
     left_out: list[str] = []
     sources = [Path(name) for name in options.bundles]
     signers = signers_of(options)
     folders = write_site(sources, out, options.address, signers, left_out.append, readings=options.readings)
     for folder in folders:
         print(f"  {folder}")
-    packed.write_bytes(zip_of_site(out))
-    print(f"Open {out / INDEX}, or put {out} on any web server; {packed} is the same to upload.")
+    zip_file.write_bytes(zip_of_site(out))
+    print(f"Open {out / INDEX}, or put {out} on any web server; {zip_file} is the same to upload.")
     print(f"{EMBED} beside each map shows it in another page.")
     for sentence in left_out:
         print(f"left out: {sentence}", file=sys.stderr)
@@ -116,20 +116,23 @@ def run_compare(options: argparse.Namespace) -> int:
 
     Raise `WorkflowError` for bad input.
     """
-    out, epsilons = new_place(options.out), tuple(field("epsilon").check(each) for each in options.epsilons)
+    out, epsilons = (
+        new_place(options.out),
+        tuple(field("epsilon").check(epsilon) for epsilon in options.epsilons),
+    )
     idle = [name for name in BY_HAND if getattr(options, name) is not None]
     if idle:
         flags = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
         raise WorkflowError(f"A comparison finds every design by a search that is free: leave {flags} out.")
     settings = with_resolution(settings_from_options(options), options)
     names = tuple(settings.mechanisms) if options.mechanisms else ()
-    _, found = compare_settings(settings, names, epsilons, progress, Workers(settings.executor))
+    _, comparison = compare_settings(settings, names, epsilons, progress, Workers(settings.executor))
     end_progress()
-    for line in lines(found):
+    for line in lines(comparison):
         print(line)
-    made = {"comparison.csv": csv_text(found), "comparison.svg": svg_text(found)}
+    files = {"comparison.csv": csv_text(comparison), "comparison.svg": svg_text(comparison)}
     with made_whole(out) as folder:
-        write_files(folder, {name: text.encode() for name, text in made.items()})
+        write_files(folder, {name: text.encode() for name, text in files.items()})
     print(f"\nTable and figure in {out}. Nothing was released or charged.")
     return 0
 
@@ -181,17 +184,17 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """As argparse does, but a command itself refuses what it does not know: its help lists the
         rest."""
-        found, unknown = super().parse_known_args(args, namespace)
+        options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return found, unknown
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
         """End with the message and the command that helps."""
         self.exit(REFUSED, f"error: {' '.join(message.split())}; compare `{self.prog} --help`.\n")
 
 
-def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Make the parser of all commands, or of those of installed packages at most the wanted one.
 
     A package's command is a function of the subparsers that adds one of its entry point's name.
@@ -208,12 +211,12 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     add_areas_command(commands)
     add_explain_command(commands)
     add_outline_command(commands)
-    add_site_command(commands, tuple(READINGS) if wanted in (None, "site") else ())
+    add_site_command(commands, tuple(READINGS) if command in (None, "site") else ())
     add_signing_commands(commands)
     add_compare_command(commands)
     add_ledger_commands(commands)
     add_lint_command(commands)
-    _add_installed(commands, wanted)
+    _add_installed(commands, command)
     return parser
 
 
@@ -280,13 +283,13 @@ def _add_view(commands: Any) -> None:
     view.set_defaults(run=run_view)
 
 
-def _add_installed(commands: Any, wanted: str | None) -> None:
+def _add_installed(commands: Any, command: str | None) -> None:
     """Add the commands of installed packages, or of those the wanted one alone."""
     registry: Registry[Any] = Registry("hexcursion.commands", dict(commands.choices), Callable, "")
-    if wanted in registry.own:
+    if command in registry.own:
         return
     installed = [name for name in registry if name not in registry.own]
-    for name in [wanted] if wanted in installed else installed:
+    for name in [command] if command in installed else installed:
         registry.use(name, lambda add: add(commands))
         if name not in commands.choices or commands.choices[name].get_default("run") is None:
             raise registry.refusal(name, "adds no command of that name with a function `run`")
@@ -296,8 +299,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status (docs/deployment.md, "On a schedule")."""
     one_line = False
     try:
-        given = sys.argv[1:] if arguments is None else arguments
-        options = build_parser(*given[:1]).parse_args(given)
+        words = sys.argv[1:] if arguments is None else arguments
+        options = build_parser(*words[:1]).parse_args(words)
         one_line = getattr(options, "json", False)
         with redirect_stdout(sys.stderr) if one_line else nullcontext():
             status = int(options.run(options) or 0)

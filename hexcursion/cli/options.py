@@ -61,7 +61,7 @@ class _HelpAll(argparse.Action):
 
     const: dict[str, str]
 
-    def __call__(self, parser: argparse.ArgumentParser, *given: Any) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: Any) -> None:
         for action in parser._actions:
             action.help = self.const.get(action.dest, action.help)
         parser.print_help()
@@ -75,16 +75,16 @@ class _Help(argparse.HelpFormatter):
     """Names the value of an option once, also where several columns may each have their own."""
 
     def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
-        named = action.metavar if isinstance(action.metavar, str) else default_metavar
-        return named if action.dest in BY_COLUMN else super()._format_args(action, default_metavar)
+        metavar = action.metavar if isinstance(action.metavar, str) else default_metavar
+        return metavar if action.dest in BY_COLUMN else super()._format_args(action, default_metavar)
 
 
 def shorten_help(parser: argparse.ArgumentParser) -> None:
     """Let `--help` list in short what people type, and `--help-all` the rest."""
     full = {
-        each.dest: each.help
-        for each in parser._actions
-        if each.help not in (None, argparse.SUPPRESS) and each.dest != "help"
+        option.dest: option.help
+        for option in parser._actions
+        if option.help not in (None, argparse.SUPPRESS) and option.dest != "help"
     }
     for action in parser._actions:
         if action.dest in full:
@@ -114,11 +114,11 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
     for item in catalogue().values():
         if not (flags := flags_of(item)):
             continue
-        more = _form_of(item)
+        form = _form_of(item)
         default = default_words(item)
         text = help_words(item) + (f" Default: {default}." if default else "")
         text = argparse.SUPPRESS if is_copy(item) else text.replace("%", "%%")
-        groups[group_of(item)].add_argument(*flags, dest=item.name, default=None, help=text, **more)
+        groups[group_of(item)].add_argument(*flags, dest=item.name, default=None, help=text, **form)
     for item in OF_ATLASES.values():
         groups[item.group].add_argument(
             f"--{item.key}", dest=item.key, default=None, help=help_words(item), **_form_of(item)
@@ -156,8 +156,8 @@ def _add_further_options(groups: Mapping[Any, Any]) -> None:
         "--profile",
         metavar="NAME|none",
         help="Agency whose names of columns stand in for those that no option names: "
-        f"{', '.join(one.name for one in profiles().values() if one.rows == 'readings')}; none for none. "
-        "Default: the one that the columns fit.",
+        f"{', '.join(profile.name for profile in profiles().values() if profile.rows == 'readings')}; none "
+        "for none. Default: the one that the columns fit.",
     )
     groups["geography"].add_argument(
         "--place",
@@ -189,12 +189,12 @@ def _add_further_options(groups: Mapping[Any, Any]) -> None:
 def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     """Read settings of one column as `any_from_options`; raise `WorkflowError` for those of
     several."""
-    found = any_from_options(options)
-    if isinstance(found, AtlasSettings):
+    settings = any_from_options(options)
+    if isinstance(settings, AtlasSettings):
         raise WorkflowError(
             "Several columns are released together by `release` and `atlas` alone: name one with --value."
         )
-    return found
+    return settings
 
 
 def any_from_options(options: argparse.Namespace) -> Settings:
@@ -219,8 +219,8 @@ def with_resolution(settings: Chosen, options: argparse.Namespace) -> Chosen:
         settings.first if isinstance(settings, AtlasSettings) else settings,
         records if records is None else field("records_about").check(records),
     )
-    others = "another" if about is not None else "another, --records-about N chooses one for N records"
-    print(f"By default {proposal.sentence} (--resolution sets {others}).", file=sys.stderr)
+    alternatives = "another" if about is not None else "another, --records-about N chooses one for N records"
+    print(f"By default {proposal.sentence} (--resolution sets {alternatives}).", file=sys.stderr)
     return cast("Chosen", settings.with_changes(resolution=proposal.resolution))
 
 
@@ -232,44 +232,44 @@ def _is_proposed(options: argparse.Namespace) -> bool:
 
 def _values(options: argparse.Namespace) -> dict[str, Any]:
     """The given settings, by key; it prints the substitutes for others."""
-    given = {name: value for name, value in vars(options).items() if value is not None}
-    values: dict[str, Any] = read_toml(given["config"]) if "config" in given else {}
-    if "config" in given and "trust_settings" not in given:
+    typed_options = {name: value for name, value in vars(options).items() if value is not None}
+    values: dict[str, Any] = read_toml(typed_options["config"]) if "config" in typed_options else {}
+    if "config" in typed_options and "trust_settings" not in typed_options:
         refuse_addresses(values, "give --trust-settings after reading them, or name it by its own option")
-        reach_of_file(given["config"]).check_settings(values)
-    if ("place" in given) != ("reach" in given):
+        reach_of_file(typed_options["config"]).check_settings(values)
+    if ("place" in typed_options) != ("reach" in typed_options):
         raise WorkflowError("Give --place and --reach together: a name, and how many kilometres around it.")
-    if "place" in given:
-        if "region" in given or "bbox" in given:
+    if "place" in typed_options:
+        if "region" in typed_options or "bbox" in typed_options:
             raise WorkflowError("Name the area once: by --place, --region or --bbox.")
-        given["bbox"] = list(box_around(place_named(given["place"]), given["reach"]))
-        values["crosses_date_line"] = True if given["bbox"][0] > given["bbox"][2] else None
-    if "region" in given:
+        typed_options["bbox"] = list(box_around(place_named(typed_options["place"]), typed_options["reach"]))
+        values["crosses_date_line"] = True if typed_options["bbox"][0] > typed_options["bbox"][2] else None
+    if "region" in typed_options:
         values.pop("bbox", None)
-    if "bbox" in given:
+    if "bbox" in typed_options:
         for name in ("region", "features", "feature_column"):
             values.pop(name, None)
-    several = len(given.get("data.value", ())) > 1 or isinstance(values.get("columns"), dict)
+    several = len(typed_options.get("data.value", ())) > 1 or isinstance(values.get("columns"), dict)
     for name, item in (catalogue() | OF_ATLASES).items():
-        if name in BY_COLUMN and name in given:
-            _put(values, name, _by_column(item, given[name], several=several))
-        elif name in given:
-            _put(values, name, _read(item, given[name]))
+        if name in BY_COLUMN and name in typed_options:
+            _put(values, name, _by_column(item, typed_options[name], several=several))
+        elif name in typed_options:
+            _put(values, name, _read(item, typed_options[name]))
     if _is_proposed(options) and values.get("relation") != "add-or-remove":
         # It speaks for a resolution; the true number is public later
         values.pop("records_about", None)
-    if "derived" in given:
-        values["derived"] = given["derived"]
-    if said := _other_rows(values):
-        print(said, file=sys.stderr)
+    if "derived" in typed_options:
+        values["derived"] = typed_options["derived"]
+    if sentence := _other_rows(values):
+        print(sentence, file=sys.stderr)
     if missing := list(_missing(values)):
         raise WorkflowError(f"Name {listed(missing)}, or a settings file with --config.")
     if _without_file(values.get("reference")):
         raise WorkflowError("Name the file of the reference with --reference.")
-    profile: str | None = given.get("profile")
-    typed = "data.path" in given or profile is not None  # a settings file says everything itself
-    if typed and (said := _filled(values, profile)):
-        print(said, file=sys.stderr)
+    profile: str | None = typed_options.get("profile")
+    typed = "data.path" in typed_options or profile is not None  # a settings file says everything itself
+    if typed and (sentence := _filled(values, profile)):
+        print(sentence, file=sys.stderr)
     return values
 
 
@@ -291,15 +291,15 @@ def _filled(values: dict[str, Any], profile: str | None) -> str:
     """Fill in what an agency's columns say, by the first of several columns; return the sentence
     about it."""
     data = values["data"]
-    named = data.get("value") if isinstance(data, dict) else None
-    several = list(named) if isinstance(named, list) else list(values.get("columns") or ())
+    columns = data.get("value") if isinstance(data, dict) else None
+    several = list(columns) if isinstance(columns, list) else list(values.get("columns") or ())
     if not several:
         return fill_from_profile(values, profile)
     data["value"] = several[0]
     try:
         return fill_from_profile(values, profile)
     finally:
-        data["value"] = named
+        data["value"] = columns
 
 
 def _other_rows(values: dict[str, Any]) -> str:
@@ -310,8 +310,8 @@ def _other_rows(values: dict[str, Any]) -> str:
         return ""
     if "path" in reference or not isinstance(reference.get("where"), dict):
         return ""
-    kept = data.get("where")
-    reference["where"] = {**(kept if isinstance(kept, dict) else {}), **reference["where"]}
+    filters = data.get("where")
+    reference["where"] = {**(filters if isinstance(filters, dict) else {}), **reference["where"]}
     reference["path"] = data["path"]
     if "layer" in data:
         reference.setdefault("layer", data["layer"])
@@ -327,7 +327,7 @@ def _by_column(item: Field, texts: list[str], *, several: bool) -> Any:
         return _read(item, texts[0])
     if len(texts) == 1 and "=" not in texts[0]:
         return _read(item, texts[0])
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts:
         column, equals, value = text.rpartition("=")
         if not (column and equals):
@@ -335,8 +335,8 @@ def _by_column(item: Field, texts: list[str], *, several: bool) -> Any:
                 f"Write --{item.key.replace('_', '-')} as COLUMN=VALUE for each of several columns, not "
                 f"{text!r}."
             )
-        found[column] = _read(item, value)
-    return found
+        values[column] = _read(item, value)
+    return values
 
 
 def share(text: str) -> float:
@@ -353,8 +353,8 @@ def share(text: str) -> float:
 def _put(values: dict[str, Any], name: str, value: Any) -> None:
     table, _, key = name.rpartition(".")
     if table in TABLES:
-        kept = values.get(table)
-        values[table] = {**(kept if isinstance(kept, dict) else {}), key: value}
+        members = values.get(table)
+        values[table] = {**(members if isinstance(members, dict) else {}), key: value}
     else:
         values[name] = value
 
@@ -373,11 +373,11 @@ def _read(item: Field, text: Any) -> Any:
 
 def _pairs(texts: list[str]) -> dict[str, str | list[str]]:
     """Row filters by column, with a list where a column is given several entries."""
-    found: dict[str, list[str]] = {}
+    entries_of: dict[str, list[str]] = {}
     for text in texts:
         column, equals, entry = text.partition("=")
         if not (column and equals):
             raise WorkflowError(f"Write row filters as COLUMN=VALUE, not {text!r}.")
-        if entry not in found.setdefault(column, []):
-            found[column].append(entry)
-    return {column: entries[0] if len(entries) == 1 else entries for column, entries in found.items()}
+        if entry not in entries_of.setdefault(column, []):
+            entries_of[column].append(entry)
+    return {column: entries[0] if len(entries) == 1 else entries for column, entries in entries_of.items()}

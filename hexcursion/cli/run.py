@@ -233,10 +233,10 @@ def _print_remedies(listener: _Printed) -> None:
     text = "\nWhat helps, tried in simulation: nothing is drawn or charged (Ctrl-C leaves the rest out)"
     print(text, file=sys.stderr)
     try:
-        for tried in try_remedies(project, tuned, progress):
+        for trial in try_remedies(project, tuned, progress):
             end_progress()
             print(
-                f"  {tried.remedy.label} ({tried.remedy.flags}): {tried.says}{tried.loses}.", file=sys.stderr
+                f"  {trial.remedy.label} ({trial.remedy.flags}): {trial.says}{trial.loses}.", file=sys.stderr
             )
     except KeyboardInterrupt:
         end_progress()
@@ -265,16 +265,16 @@ def run_view(options: argparse.Namespace) -> int:
     if options.out is not None:
         new_table(options.out)
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
-    found = open_any(options.bundle)
-    if isinstance(found, AtlasBundle):
+    bundle = open_any(options.bundle)
+    if isinstance(bundle, AtlasBundle):
         if options.layer is None:
-            return _view_atlas(found, options)
-        found = found.layer(options.layer)
+            return _view_atlas(bundle, options)
+        bundle = bundle.layer(options.layer)
     elif options.layer is not None or options.derive:
         raise BundleError(
             "This bundle is a map of one column and has no layers: leave --layer and --derive out."
         )
-    viewer = Viewer(found)
+    viewer = Viewer(bundle)
     print(viewer.bundle.statement["release"]["title"])
     print(f"  {signers_of(options).says(viewer.bundle.signature)}")
     for doubt in () if options.layer else again.doubts(viewer.bundle):
@@ -321,16 +321,16 @@ def _print_shared(plan: Plan) -> None:
         print(f"\n{CURATOR_ONLY}\n  {shared_text(standing)}", file=sys.stderr)
 
 
-def _print_alike(found: Sequence[Alike]) -> None:
+def _print_alike(likenesses: Sequence[Alike]) -> None:
     """Curator only: likenesses come from private records, and no file has them."""
-    if found:
+    if likenesses:
         print(f"\n{CURATOR_ONLY}", file=sys.stderr)
-    for alike in found:
+    for alike in likenesses:
         print(f"! {alike_text(alike)} --same-records-as {alike.entry} does that.", file=sys.stderr)
 
 
 def _print_search(tuned: Tuned) -> None:
-    free, chosen = tuned.result.unconstrained, tuned.result.chosen
+    free, design = tuned.result.unconstrained, tuned.result.chosen
     if tuned.result.fixed:
         print()
         for remark in tuned.remarks():
@@ -339,14 +339,14 @@ def _print_search(tuned: Tuned) -> None:
     print(f"\nTuned on {tuned.tried_on}, {plural(tuned.result.evaluated, 'design')} scored")
     print(f"  {'':<34}{'no privacy':>14}{'this release':>14}")
     rows = [
-        ("epsilon", free.epsilon, chosen.epsilon),
-        ("effective dimension", free.utility.effective_dimension, chosen.utility.effective_dimension),
+        ("epsilon", free.epsilon, design.epsilon),
+        ("effective dimension", free.utility.effective_dimension, design.utility.effective_dimension),
     ]
     if not tuned.few:
         rows += [
-            ("held-out BCE", free.utility.bce, chosen.utility.bce),
-            ("held-out IoU", free.utility.holdout_iou, chosen.utility.holdout_iou),
-            ("IoU with their map without privacy", free.utility.agreement, chosen.utility.agreement),
+            ("held-out BCE", free.utility.bce, design.utility.bce),
+            ("held-out IoU", free.utility.holdout_iou, design.utility.holdout_iou),
+            ("IoU with their map without privacy", free.utility.agreement, design.utility.agreement),
         ]
     for name, left, right in rows:
         print(f"  {name:<34}{_figure(left):>14}{_figure(right):>14}")
@@ -367,13 +367,13 @@ def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
     """Curator only: all of it is computed from private records, and no file has it."""
     baseline = curators_map(project, tuned.result.model, tuned.choice.cut)
     judged = bundle.published.judged
-    found = compare(bundle.published.in_set, baseline.inside & judged)
+    agreement = compare(bundle.published.in_set, baseline.inside & judged)
     print(f"\n{CURATOR_ONLY}", file=sys.stderr)
     public = None if tuned.free_agreement is None else free_map(project, tuned.result.model)
-    own = own_records(project, bundle.published, public)
-    for text in () if own is None else filter(None, (own.words, own.advice)):
+    yardstick = own_records(project, bundle.published, public)
+    for text in () if yardstick is None else filter(None, (yardstick.words, yardstick.advice)):
         print(f"  {text}", file=sys.stderr)
-    text = agreement_words(found.iou)
+    text = agreement_words(agreement.iou)
     print(f"  IoU of the released set with the non-private baseline  {text}", file=sys.stderr)
     if public is not None:
         free = compare(public & judged, baseline.inside & judged)

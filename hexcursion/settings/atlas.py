@@ -97,13 +97,13 @@ class AtlasSettings:
     @property
     def own(self) -> dict[str, dict[str, Any]]:
         """What each column has for itself, by its name, as `OWN` calls it; open settings are left out."""
-        made: dict[str, dict[str, Any]] = {}
+        columns: dict[str, dict[str, Any]] = {}
         for number, (name, layer) in enumerate(zip(self.names, self.layers, strict=True)):
-            said = {key: value for key in OWN if (value := getattr(layer, key)) is not None}
+            values = {key: value for key in OWN if (value := getattr(layer, key)) is not None}
             if layer.values == "amount":
-                del said["values"]
-            made[name] = said | ({"weight": self.weights[number]} if self.weights else {})
-        return made
+                del values["values"]
+            columns[name] = values | ({"weight": self.weights[number]} if self.weights else {})
+        return columns
 
     @property
     def ledger(self) -> str | None:
@@ -124,9 +124,9 @@ class AtlasSettings:
     def reading(self) -> Columns:
         """How the amounts are read: apart where values may be missing, layers follow from others, each starts
         from its published map, they have several weights, or one is beside answers alone."""
-        few = len(self.layers) - len(self.answers) < 2
+        one_amount = len(self.layers) - len(self.answers) < 2
         alone = self.derived or self.weights
-        apart = self.choices.gaps or few or self.first.reference is not None or bool(alone)
+        apart = self.choices.gaps or one_amount or self.first.reference is not None or bool(alone)
         return "apart" if apart else self.choices.reading
 
     @property
@@ -153,52 +153,54 @@ def any_settings(raw: Mapping[str, Any]) -> Settings:
     values = _gathered(dict(raw))
     columns = values.pop("columns", None)
     if columns is None:
-        return settings_from_mapping({key: each for key, each in values.items() if key not in ONLY})
+        return settings_from_mapping({key: value for key, value in values.items() if key not in ONLY})
     choices = AtlasChoices(**{key: values.pop(key) for key in _CHOICES if values.get(key) is not None})
     _check_columns(columns)
     derived = _derived(values.pop("derived", None) or (), columns)
-    own = {
-        name: {key: value for key, value in each.items() if key != "weight"} for name, each in columns.items()
+    by_name = {
+        name: {key: value for key, value in column.items() if key != "weight"}
+        for name, column in columns.items()
     }
     if len(columns) == 1:
-        ((name, one),) = own.items()
-        return settings_from_mapping({**values, **one, "data": {**_data(values), "value": name}})
+        ((name, single),) = by_name.items()
+        return settings_from_mapping({**values, **single, "data": {**_data(values), "value": name}})
     _refuse_not_read(values)
     values = _with_reference(values, tuple(columns))
     title = values.pop("title", None) or ""
     data = _data(values)
     equal = data.get("equal_rows")
     layers = tuple(
-        _layer(values, each, {**data, "value": name, "equal_rows": "each"}) for name, each in own.items()
+        _layer(values, column, {**data, "value": name, "equal_rows": "each"})
+        for name, column in by_name.items()
     )
     weights = _weights(columns)
     _refuse_layers(layers, weights, choices)
-    refuse_mixed(derived, [str(each.data.value) for each in layers if each.values == "yes-no"])
-    made = fields_of(ReleaseSettings)["title"].check(title)
-    return AtlasSettings(layers, choices, made, equal, derived, weights)
+    refuse_mixed(derived, [str(layer.data.value) for layer in layers if layer.values == "yes-no"])
+    checked_title = fields_of(ReleaseSettings)["title"].check(title)
+    return AtlasSettings(layers, choices, checked_title, equal, derived, weights)
 
 
-def _layer(values: Mapping[str, Any], own: Mapping[str, Any], data: dict[str, Any]) -> ReleaseSettings:
+def _layer(values: Mapping[str, Any], own_values: Mapping[str, Any], data: dict[str, Any]) -> ReleaseSettings:
     """The settings of one column; what all columns say of their scale holds for amounts alone. Raise
     `WorkflowError` for counted records."""
-    said = {**values, **own}
-    if said.get("values") == "count":
+    members = {**values, **own_values}
+    if members.get("values") == "count":
         raise WorkflowError(
             "An atlas has amounts and answers, and its records are counted at no cost: leave `values` = "
             "'count' out, or release counted records alone."
         )
-    if said.get("values") == "yes-no":
-        said = {key: value for key, value in said.items() if key not in SCALE or key in own}
-    elif "yes_above" not in own:
-        said.pop("yes_above", None)
-    return settings_from_mapping({**said, "data": data}).with_changes(mechanisms=(MECHANISM,))
+    if members.get("values") == "yes-no":
+        members = {key: value for key, value in members.items() if key not in SCALE or key in own_values}
+    elif "yes_above" not in own_values:
+        members.pop("yes_above", None)
+    return settings_from_mapping({**members, "data": data}).with_changes(mechanisms=(MECHANISM,))
 
 
 def _weights(columns: Mapping[str, Mapping[str, Any]]) -> tuple[float, ...]:
     """The priorities of the columns; () where all are alike."""
     item = fields_of(ColumnChoices)["weight"]
-    found = tuple(float(item.check(own.get("weight", 1.0))) for own in columns.values())
-    return found if len(set(found)) > 1 else ()
+    weights = tuple(float(item.check(column.get("weight", 1.0))) for column in columns.values())
+    return weights if len(set(weights)) > 1 else ()
 
 
 def _refuse_layers(
@@ -226,11 +228,11 @@ def several(
     shared, data = _said(first), _said(first.data)
     raw = {name: value for name, value in shared.items() if name not in OWN}
     data.pop("value", None)
-    own = {"columns": columns, "derived": [each.words for each in derived]}
-    made = any_settings({**raw, **asdict(choices), "data": data, **own})
-    if not isinstance(made, AtlasSettings):
+    own_tables = {"columns": columns, "derived": [layer.words for layer in derived]}
+    atlas = any_settings({**raw, **asdict(choices), "data": data, **own_tables})
+    if not isinstance(atlas, AtlasSettings):
         raise WorkflowError("An atlas has several columns: name two or more.")
-    return made
+    return atlas
 
 
 def any_to_toml(settings: Settings) -> str:
@@ -241,11 +243,11 @@ def any_to_toml(settings: Settings) -> str:
     for name, value in asdict(settings.choices).items():
         document.add(name, value)
     if settings.derived:
-        document.add("derived", [each.words for each in settings.derived])
+        document.add("derived", [layer.words for layer in settings.derived])
     columns = tomlkit.table(is_super_table=True)
-    for name, own in settings.own.items():
+    for name, column in settings.own.items():
         table = tomlkit.table()
-        table.update(own)
+        table.update(column)
         columns.add(name, table)
     document.add("columns", columns)
     return tomlkit.dumps(document)
@@ -258,9 +260,9 @@ def any_from_toml(text: str) -> Settings:
 
 def _said(settings: ReleaseSettings | SourceSettings) -> dict[str, Any]:
     """The settings that differ from the defaults, by name."""
-    found = {name: getattr(settings, name) for name in fields_of(type(settings))}
+    values = {name: getattr(settings, name) for name in fields_of(type(settings))}
     usual = {item.name: item.default for item in fields(settings)}
-    return {name: value for name, value in found.items() if value != usual.get(name)}
+    return {name: value for name, value in values.items() if value != usual.get(name)}
 
 
 _CHOICES = tuple(item.name for item in fields(AtlasChoices))
@@ -270,43 +272,43 @@ ONLY = (*_CHOICES, "derived", "weight")
 """Settings that say nothing of one column."""
 
 
-def _derived(given: Any, columns: Any) -> tuple[Derived, ...]:
+def _derived(rows: Any, columns: Any) -> tuple[Derived, ...]:
     """The layers that follow from others, as lists of a kind, columns and a threshold."""
-    if isinstance(given, str) or not all(isinstance(words, list | tuple) for words in given):
+    if isinstance(rows, str) or not all(isinstance(words, list | tuple) for words in rows):
         raise WorkflowError(
             'Write each derived layer as a list, such as derived = [["ratio", "pb", "zn", 0.5], '
             '["both", "pb", "zn"]].'
         )
-    found = tuple(map(derived_from, given))
-    for name in (name for one in found for name in one.of):
+    layers = tuple(map(derived_from, rows))
+    for name in (name for layer in layers for name in layer.of):
         if name not in columns:
             raise WorkflowError(
                 f"A derived layer names {name!r}, which is none of the columns: name that too."
             )
-    return found
+    return layers
 
 
 def _gathered(values: dict[str, Any]) -> dict[str, Any]:
     """Settings whose lists of columns and tables by column have become the one table `columns`."""
     data = values.get("data")
-    named = data.get("value") if isinstance(data, Mapping) else None
+    value_names = data.get("value") if isinstance(data, Mapping) else None
     by_column = {key: values[key] for key in BY_COLUMN if isinstance(values.get(key), Mapping)}
-    listed = list(named) if isinstance(named, list | tuple) else []
-    kept = values.get("columns")
+    listed = list(value_names) if isinstance(value_names, list | tuple) else []
+    tables = values.get("columns")
     if not listed and not by_column:
         return values
-    if kept is not None and not _are_tables(kept):
+    if tables is not None and not _are_tables(tables):
         return values  # refused later
     if len(set(listed)) < len(listed):
         twice = next(name for name in listed if listed.count(name) > 1)
         raise WorkflowError(f"The column {twice!r} is named twice: name each column of an atlas once.")
-    if not listed and kept is None:
+    if not listed and tables is None:
         raise WorkflowError(
             f"`{next(iter(by_column))}` is given by column: name the columns too, such as value = "
             f"{list(next(iter(by_column.values())))}."
         )
-    names = listed or list(kept or {})
-    columns = {name: dict((kept or {}).get(name, {})) for name in names}
+    names = listed or list(tables or {})
+    columns = {name: dict((tables or {}).get(name, {})) for name in names}
     for key, table in by_column.items():
         if strange := [name for name in table if name not in columns]:
             raise WorkflowError(
@@ -315,7 +317,7 @@ def _gathered(values: dict[str, Any]) -> dict[str, Any]:
             )
         for name, value in table.items():
             columns[name][key] = value
-        values = {name: each for name, each in values.items() if name != key}
+        values = {name: value for name, value in values.items() if name != key}
     return {**values, "data": {k: v for k, v in _data(values).items() if k != "value"}, "columns": columns}
 
 
@@ -337,20 +339,20 @@ def _with_reference(values: dict[str, Any], names: tuple[str, ...]) -> dict[str,
             "An atlas starts from a published table of an earlier time: declare it public with "
             "`reference_public`, or leave `reference` out."
         )
-    said = _said(reference) if isinstance(reference, SourceSettings) else reference
-    if not isinstance(said, Mapping):
+    source = _said(reference) if isinstance(reference, SourceSettings) else reference
+    if not isinstance(source, Mapping):
         return values  # refused later
-    own = said.get("value")
-    if own is not None and (own not in names if isinstance(own, str) else tuple(own) != names):
+    column = source.get("value")
+    if column is not None and (column not in names if isinstance(column, str) else tuple(column) != names):
         raise WorkflowError(
             "The reference of an atlas has its columns under the same names: leave its `value` out."
         )
-    return {**values, "reference": {key: value for key, value in said.items() if key != "value"}}
+    return {**values, "reference": {key: value for key, value in source.items() if key != "value"}}
 
 
 def _are_tables(columns: Any) -> bool:
     """Whether columns are a table of tables."""
-    return isinstance(columns, Mapping) and all(isinstance(own, Mapping) for own in columns.values())
+    return isinstance(columns, Mapping) and all(isinstance(table, Mapping) for table in columns.values())
 
 
 def _check_columns(columns: Any) -> None:
@@ -364,13 +366,13 @@ def _check_columns(columns: Any) -> None:
             f"An atlas has at most {MOST_COLUMNS} columns, and {len(columns)} are named: leave some out, as "
             "each needs more noise than the one before."
         )
-    for name, own in columns.items():
-        if strange := [key for key in own if key not in BY_COLUMN]:
+    for name, table in columns.items():
+        if strange := [key for key in table if key not in BY_COLUMN]:
             raise WorkflowError(
                 f"The column {name!r} has no setting {strange[0]!r} of its own: a column may have "
                 f"{', '.join(BY_COLUMN)}."
             )
-        if own.get("threshold") is None:
+        if table.get("threshold") is None:
             raise WorkflowError(
                 f"The column {name!r} lacks a threshold: give each column its own, as in --threshold pb=150 "
                 "zn=500."
@@ -392,6 +394,6 @@ def _refuse_not_read(values: Mapping[str, Any]) -> None:
             )
     if _data(values).get("trip") is not None:
         raise WorkflowError("An atlas does not read the places of a trip: leave `trip` out.")
-    asked = values.get("mechanisms")
-    if asked is not None and MECHANISM not in asked:
+    mechanisms = values.get("mechanisms")
+    if mechanisms is not None and MECHANISM not in mechanisms:
         raise WorkflowError(f"Only {MECHANISM} releases several columns together: leave `mechanisms` out.")

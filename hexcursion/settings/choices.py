@@ -204,6 +204,8 @@ class Choices(PrivacySettings, DataSettings):
         source = self.reference if self.reference_public else None
         if source is None:
             return ""
-        kept = {entry for entries in source.filters.values() for entry in entries}
-        years = set(map(str, source.years)) or {entry for entry in kept if re.fullmatch(r"[12]\d{3}", entry)}
+        entries = {entry for entries in source.filters.values() for entry in entries}
+        years = set(map(str, source.years)) or {
+            entry for entry in entries if re.fullmatch(r"[12]\d{3}", entry)
+        }
         return years.pop() if len(years) == 1 else ""

@@ -64,10 +64,10 @@ def derived_from(words: Sequence[Any]) -> Derived:
 def refuse_mixed(derived: Sequence[Derived], answers: Collection[str]) -> None:
     """Raise `WorkflowError` for a ratio, difference or sum that takes a share of `answers`, the columns of
     yes and no, together with an amount, or a ratio of shares."""
-    for each in derived:
-        shares = len(set(each.of) & set(answers))
-        if each.kind in OF_TWO and (shares == 1 or (shares == 2 and each.kind == "ratio")):
+    for layer in derived:
+        shares = len(set(layer.of) & set(answers))
+        if layer.kind in OF_TWO and (shares == 1 or (shares == 2 and layer.kind == "ratio")):
             raise WorkflowError(
-                f"A {each.kind} of {listed(list(each.of))} takes a share of answers for an amount: ask for "
+                f"A {layer.kind} of {listed(list(layer.of))} takes a share of answers for an amount: ask for "
                 "both or any of them, or for the difference of two shares."
             )
