@@ -52,7 +52,9 @@ class AtlasProject:
         settings = replace(self.settings.with_changes(**changes), title=title)
         layers = zip(self.layers, settings.layers, strict=True)
         return replace(
-            self, settings=settings, layers=tuple(replace(one, settings=own) for one, own in layers)
+            self,
+            settings=settings,
+            layers=tuple(replace(layer, settings=layer_settings) for layer, layer_settings in layers),
         )
 
     @property
@@ -92,20 +94,21 @@ def load_atlas(
     likelihood = None if sure is None else float(sure[inside].mean())
     outside = int((~inside).sum())
     private = replace(base.private, report=report, observations=records)
-    made = []
+    loaded_columns = []
     for layer, part, column in zip(settings.layers, parts, value[inside].T, strict=True):
-        placed = PlacedObservations(cell[inside], column, records.size, outside, None, likelihood)
-        own = replace(private, placed=placed)
-        made.append((layer, own, _compared(base, layer, part, own, tables or {})))
+        of_column = PlacedObservations(cell[inside], column, records.size, outside, None, likelihood)
+        own_data = replace(private, placed=of_column)
+        loaded_columns.append((layer, own_data, _compared(base, layer, part, own_data, tables or {})))
     warnings = tuple(
         f"{name}: {note}"
-        for name, (_, _, compared) in zip(settings.names, made, strict=True)
+        for name, (_, _, compared) in zip(settings.names, loaded_columns, strict=True)
         for note in compared.private.report.notes
         if note not in report.notes
     )
     report = replace(report, notes=(*report.notes, *warnings))
     projects = tuple(
-        _project_of(base, layer, replace(own, report=report), compared) for layer, own, compared in made
+        _project_of(base, layer, replace(own_data, report=report), compared)
+        for layer, own_data, compared in loaded_columns
     )
     return AtlasProject(settings, projects, cell[inside], value[inside])
 
@@ -126,10 +129,10 @@ def _once_each(
     """Return the records and values without equal rows, and the number of those left out."""
     if settings.equal_rows == "each":
         return records, value, 0
-    kept = _first_of_equal(records, value)
-    again = records.size - kept.size
+    first_rows = _first_of_equal(records, value)
+    again = records.size - first_rows.size
     _refuse_to_guess(settings, again)
-    return records.take(kept), value[kept], again
+    return records.take(first_rows), value[first_rows], again
 
 
 def _refuse_to_guess(settings: AtlasSettings, again: int) -> None:
@@ -155,12 +158,12 @@ def _check_column(name: str, settings: ReleaseSettings, column: Floats, inside: 
 
 def _answer(name: str, settings: ReleaseSettings, column: Floats) -> None:
     """Put 100 for yes and 0 for no into a column (n,) of answers. Raise `WorkflowError` for other values."""
-    answers, there = answers_of(settings), ~np.isnan(column)
+    answers, present = answers_of(settings), ~np.isnan(column)
     if answers is None:
         return
     refuse_long_words(settings, answers)
     try:
-        column[there] = answers.of(column[there])
+        column[present] = answers.of(column[present])
     except CoreError as error:
         raise WorkflowError(f"The column {name!r}: {error}") from error
 
@@ -182,20 +185,22 @@ def _report(
         for name, part in zip(settings.names, parts, strict=True)
         if (lacking := read - part.size) > 0
     )
-    kept = first.rows_read - sum(count for _, count in dropped)
-    said = [note for note in first.notes if not _idle_of(settings, note)]
+    rows_kept = first.rows_read - sum(count for _, count in dropped)
+    notes_of_all = [note for note in first.notes if not _idle_of(settings, note)]
     for name, report in zip(settings.names[1:], reports[1:], strict=True):
-        own = [note for note in report.notes if note not in first.notes and not _idle_of(settings, note)]
-        of_values = [note for note in own if repr(name) in note or note.startswith("Values ")]
-        said += [note if repr(name) in note else f"{name}: {note}" for note in of_values]
-    return replace(first, kept=kept, dropped=dropped, notes=(*said, *notes))
+        own_notes = [
+            note for note in report.notes if note not in first.notes and not _idle_of(settings, note)
+        ]
+        of_values = [note for note in own_notes if repr(name) in note or note.startswith("Values ")]
+        notes_of_all += [note if repr(name) in note else f"{name}: {note}" for note in of_values]
+    return replace(first, kept=rows_kept, dropped=dropped, notes=(*notes_of_all, *notes))
 
 
 def _idle_of(settings: AtlasSettings, note: str) -> bool:
     """Whether a note of one column says nothing of all: rows that are equal in it are counted in all columns,
     and none of these names an owner."""
-    named = any(note.startswith(f"Column {name!r} has ") for name in settings.names)
-    return named or note.endswith("is a record, as was said.")
+    names_column = any(note.startswith(f"Column {name!r} has ") for name in settings.names)
+    return names_column or note.endswith("is a record, as was said.")
 
 
 def _without_telling(
@@ -212,10 +217,10 @@ def _without_telling(
         elif layer.uses_log:
             value[~with_logarithm(value[:, column], layer.data.measured_zeros), column] = np.nan
     missing = np.isnan(value)
-    kept = ~(missing.all(axis=1) if settings.choices.gaps else missing.any(axis=1))
-    if not kept.any():
+    complete = ~(missing.all(axis=1) if settings.choices.gaps else missing.any(axis=1))
+    if not complete.any():
         raise WorkflowError("No record has the values that are asked for: say that they may be missing.")
-    return records.take(kept), value[kept]
+    return records.take(complete), value[complete]
 
 
 def _read(settings: ReleaseSettings, tables: Mapping[str, HeldTable]) -> tuple[Observations, LoadReport]:
@@ -241,22 +246,22 @@ def _read(settings: ReleaseSettings, tables: Mapping[str, HeldTable]) -> tuple[O
 def _compared(
     base: Project,
     settings: ReleaseSettings,
-    own: Observations,
+    own_records: Observations,
     private: Loaded,
     tables: Mapping[str, HeldTable],
 ) -> Compared:
     """The reference of one column: its own in the published table, or as many simulated records as the atlas
-    has. Raise `WorkflowError`, naming the column, where the reference holds its `own` records."""
+    has. Raise `WorkflowError`, naming the column, where the reference holds its `own_records`."""
     if settings.reference is None:
         response = choose_response(settings, None)
         simulated = stand_in(settings, base.lattice, response, private)
         return Compared(private, response, None, simulated, "simulated")
     if settings == base.settings:
         return Compared(private, base.response, None, base.reference, base.reference_kind)
-    alone = replace(private, observations=own)
-    held = tables.get(settings.reference.path)
+    alone = replace(private, observations=own_records)
+    table = tables.get(settings.reference.path)
     try:
-        return with_reference(settings, held, base.domain, base.lattice, alone)
+        return with_reference(settings, table, base.domain, base.lattice, alone)
     except (DataError, WorkflowError) as error:
         raise WorkflowError(f"The reference of the column {settings.data.value!r}: {error}") from error
 
@@ -285,24 +290,24 @@ def joined(parts: Sequence[Observations]) -> tuple[Observations, Floats]:
             "records as one table."
         )
     keys = [_keys(part) for part in parts]
-    known, first, back = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
-    value = np.full((known.size, len(parts)), np.nan)
+    distinct_keys, first, back = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
+    value = np.full((distinct_keys.size, len(parts)), np.nan)
     start = 0
     for column, part in enumerate(parts):
         value[back[start : start + part.size], column] = part.value
         start += part.size
-    whole: dict[str, Any] = {
+    columns_joined: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in COLUMNS
         if all(getattr(part, name) is not None for part in parts)
     }
-    whole |= {name: None for name in COLUMNS if name not in whole} | {"owner_word": None}
-    every = replace(parts[0], **whole)
+    columns_joined |= {name: None for name in COLUMNS if name not in columns_joined} | {"owner_word": None}
+    every = replace(parts[0], **columns_joined)
     assert every.row is not None
     order = np.argsort(every.row[first], kind="stable")
     records, value = every.take(first[order]), value[order]
-    told = value[np.arange(len(value)), np.argmax(~np.isnan(value), axis=1)]
-    return replace(records, value=told), value
+    first_values = value[np.arange(len(value)), np.argmax(~np.isnan(value), axis=1)]
+    return replace(records, value=first_values), value
 
 
 def _keys(part: Observations) -> NDArray[np.bytes_]:
@@ -311,8 +316,8 @@ def _keys(part: Observations) -> NDArray[np.bytes_]:
     rows = np.char.add(b"row ", part.row.astype("S20"))
     if part.identifier is None:
         return rows
-    named = np.char.add(b"id ", part.identifier)
-    return np.where(part.identifier != b"", named, rows)
+    by_identifier = np.char.add(b"id ", part.identifier)
+    return np.where(part.identifier != b"", by_identifier, rows)
 
 
 def _first_of_equal(records: Observations, value: Floats) -> NDArray[np.int64]:
@@ -324,18 +329,20 @@ def _first_of_equal(records: Observations, value: Floats) -> NDArray[np.int64]:
         columns.append(records.place_sd)
     table = np.column_stack(columns)
     table = np.where(np.isnan(table), -np.inf, table + 0.0)  # values are finite: nothing else is infinite
-    named = np.zeros(records.size, dtype=bool) if records.identifier is None else records.identifier != b""
-    _, first = np.unique(table[~named], axis=0, return_index=True)
-    unnamed = np.flatnonzero(~named)[first]
-    return np.sort(np.concatenate([np.flatnonzero(named), unnamed]))
+    has_identifier = (
+        np.zeros(records.size, dtype=bool) if records.identifier is None else records.identifier != b""
+    )
+    _, first = np.unique(table[~has_identifier], axis=0, return_index=True)
+    unnamed = np.flatnonzero(~has_identifier)[first]
+    return np.sort(np.concatenate([np.flatnonzero(has_identifier), unnamed]))
 
 
 def refuse_idle(name: str, value: Floats) -> None:
     """Raise `WorkflowError` for a column (n,) that has no value in the area, or one value only."""
-    there = value[~np.isnan(value)]
-    if there.size == 0:
+    present = value[~np.isnan(value)]
+    if present.size == 0:
         raise WorkflowError(f"The column {name!r} has no value in the area: leave it out.")
-    if there.min() == there.max():
+    if present.min() == present.max():
         raise WorkflowError(
             f"The column {name!r} has the same value in every row, so its map needs no release: leave it out."
         )
@@ -343,10 +350,10 @@ def refuse_idle(name: str, value: Floats) -> None:
 
 def refuse_numbering(name: str, value: Floats) -> None:
     """Raise `WorkflowError` for a column (m,) that numbers the rows, in the area and outside."""
-    there = value[~np.isnan(value)]
-    distinct = np.unique(there)
-    whole = bool(np.all(distinct == np.rint(distinct)))
-    if whole and LEAST_NUMBERED <= there.size == distinct.size == distinct[-1] - distinct[0] + 1:
+    present = value[~np.isnan(value)]
+    distinct = np.unique(present)
+    are_whole = bool(np.all(distinct == np.rint(distinct)))
+    if are_whole and LEAST_NUMBERED <= present.size == distinct.size == distinct[-1] - distinct[0] + 1:
         raise WorkflowError(
             f"The column {name!r} numbers the rows, so it is an identifier and no measurement: leave it out, "
             "or name it with `identifier`."

@@ -60,8 +60,8 @@ def curators_map(project: Project, model: FieldModel, cut: ResponseScale | None 
     fitted = _read(used, field.mean, field.sd)
     if cut is None:
         return fitted
-    own = project.response
-    return replace(fitted, mean=(cut.centre + cut.clip * fitted.mean - own.centre) / own.clip)
+    scale = project.response
+    return replace(fitted, mean=(cut.centre + cut.clip * fitted.mean - scale.centre) / scale.clip)
 
 
 def fit_baseline(project: Project, model: FieldModel) -> Baseline:
@@ -76,17 +76,17 @@ def free_map(project: Project, model: FieldModel) -> Bools:
     return _fit(project, model, project.reference).inside
 
 
-def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Baseline:
+def _fit(project: Project, model: FieldModel, observations: PlacedObservations) -> Baseline:
     settings = project.settings
     if project.exposure is not None:
-        counts = np.bincount(placed.index, minlength=project.lattice.size).astype(np.float64)
+        counts = np.bincount(observations.index, minlength=project.lattice.size).astype(np.float64)
         facts = PublicFacts(
-            project.lattice, placed.index.size, counts=project.exposure.values, law=project.exposure.law
+            project.lattice, observations.index.size, counts=project.exposure.values, law=project.exposure.law
         )
         mean, sd = map_of_counts(facts, counts, model.lengthscale)
         probability = exceedance_probability(mean, sd, project.level, settings.direction)
         return Baseline(mean, probability, excursion(mean, project.level, settings.direction))
-    records = bin_records(placed, project.response, settings.unit)
+    records = bin_records(observations, project.response, settings.unit)
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
     mean = mean_about(posterior, records, project.usual_answer)
     return _read(project, mean, model.scale * np.sqrt(posterior.variance))

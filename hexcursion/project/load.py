@@ -111,7 +111,7 @@ _WRITTEN = re.compile(r"^Read with delimiter comma, (.*), encoding utf-8(?:, lin
 
 
 def load_source(
-    source: SourceSettings, unit: str = "", owner: str | None = None, held: HeldTable | None = None
+    source: SourceSettings, unit: str = "", owner: str | None = None, table: HeldTable | None = None
 ) -> tuple[Observations, LoadReport]:
     """Read one source with its loader, of `LOADERS`, or from memory, without storing it.
 
@@ -119,8 +119,8 @@ def load_source(
     loses more than half a metre. Raise `DataError`, `CrsError` or `WorkflowError`.
     """
     source_settings = replace(source, crs=crs_by_name(source.crs))
-    if held is not None:
-        observations, report = load_sensors(held.content, source_settings, unit, owner)
+    if table is not None:
+        observations, report = load_sensors(table.content, source_settings, unit, owner)
         notes = (_WRITTEN.sub(r"Read with \1.", line) for line in report.notes)
         report = replace(report, notes=tuple(notes))
     else:
@@ -148,25 +148,27 @@ def place_private(
     observations: Observations,
     report: LoadReport,
     domain: Domain,
-    most: int | None = None,
+    most_per_owner: int | None = None,
     *,
     once_per_hexagon: bool = False,
 ) -> Loaded:
-    """Place the private rows, and keep at most `most` rows of each owner inside the domain.
+    """Place the private rows, and keep at most `most_per_owner` rows of each owner inside the domain.
 
     The `observations` of the result are all rows, because the ledger must recognise rows that
     another release keeps. Raise `WorkflowError` if no row is inside the domain.
     """
     loaded = Loaded(report, place(observations, domain), observations)
-    if most is None:
+    if most_per_owner is None:
         return loaded
     cell = located(observations, domain)[0]
     inside = cell >= 0
     bounded = bound_contributions(
-        observations.take(inside), most, cells=cell[inside] if once_per_hexagon else None
+        observations.take(inside), most_per_owner, cells=cell[inside] if once_per_hexagon else None
     )
-    placed = place(bounded.observations, domain)
-    loaded = replace(loaded, placed=replace(placed, read=loaded.placed.read, outside=loaded.placed.outside))
+    bounded_places = place(bounded.observations, domain)
+    loaded = replace(
+        loaded, placed=replace(bounded_places, read=loaded.placed.read, outside=loaded.placed.outside)
+    )
     for sentence in bounded.lines():
         loaded = loaded.with_note(sentence)
     return loaded
@@ -201,9 +203,9 @@ def load_project(
         compared = _without_reference(settings, domain, lattice, private, exposure)
     else:
         report(0.6, "Reading the reference data")
-        held = memory_tables.get(settings.reference.path)
-        origin = "" if held is None else held.origin
-        compared = with_reference(settings, held, domain, lattice, private)
+        table = memory_tables.get(settings.reference.path)
+        origin = "" if table is None else table.origin
+        compared = with_reference(settings, table, domain, lattice, private)
     private, response = compared.private, compared.response
     if response.transform == "log":
         private = with_logarithms(settings, private)
@@ -260,12 +262,12 @@ def _load_area(settings: ReleaseSettings, report: Report) -> tuple[Domain, tuple
 
 
 def _load_private(
-    settings: ReleaseSettings, domain: Domain, held: HeldTable | None, report: Report
+    settings: ReleaseSettings, domain: Domain, table: HeldTable | None, report: Report
 ) -> Loaded:
     """Read and place the private rows, with a note on how exact their places are."""
     callback = _read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))
     with reading(callback), clashes_dropped(settings.records_about is not None):
-        observations, rows = load_source(settings.data, unit_as_read(settings), settings.owner, held)
+        observations, rows = load_source(settings.data, unit_as_read(settings), settings.owner, table)
     private = place_private(
         observations,
         rows,
@@ -276,7 +278,7 @@ def _load_private(
     metres = settings.data.place_metres
     sentence = rounding_note(observations, domain) if metres is None else places_in_words(metres, domain)
     private = private.with_note(sentence) if sentence else private
-    return private if held is None else replace(private, digest=held.digest)
+    return private if table is None else replace(private, digest=table.digest)
 
 
 def _as_responses(settings: ReleaseSettings, private: Loaded, exposure: Exposure | None) -> Loaded:
@@ -315,12 +317,12 @@ def _without_reference(
 
 
 def with_reference(
-    settings: ReleaseSettings, held: HeldTable | None, domain: Domain, lattice: Lattice, private: Loaded
+    settings: ReleaseSettings, table: HeldTable | None, domain: Domain, lattice: Lattice, private: Loaded
 ) -> Compared:
     """Read the reference data of settings that name some, which must not overlap with the private rows."""
     source, answers = settings.reference, answers_of(settings)
     assert source is not None
-    observations, _ = load_source(source, unit_as_read(settings), held=held)
+    observations, _ = load_source(source, unit_as_read(settings), table=table)
     two_values = answers is not None and answers.yes_above is None
     warning = refuse_overlap(private.observations, observations, answers=two_values)
     if warning is not None:
@@ -343,28 +345,28 @@ def with_reference(
     return Compared(private, response, relative, reference, kind, observations.attribution)
 
 
-def _answered(placed: PlacedObservations, answers: Answers, whose: str) -> PlacedObservations:
+def _answered(records: PlacedObservations, answers: Answers, whose: str) -> PlacedObservations:
     """Convert answers to 100 for yes and 0 for no; raise `WorkflowError` for other values."""
     try:
-        return replace(placed, value=answers.of(placed.value))
+        return replace(records, value=answers.of(records.value))
     except InvalidValue as error:
         raise WorkflowError(f"{whose} data: {error}") from error
 
 
 def _exposure(
-    settings: ReleaseSettings, domain: Domain, placed: PlacedObservations, observations: Observations
+    settings: ReleaseSettings, domain: Domain, records: PlacedObservations, observations: Observations
 ) -> Exposure | None:
     """Return the exposure over which records are counted; None for records with values."""
     if settings.values != "count":
         return None
     path = settings.population_file
     if path is None:
-        return even_exposure(domain, settings.records_about or public_n(placed, settings.unit))
+        return even_exposure(domain, settings.records_about or public_n(records, settings.unit))
     exposure = load_population(path, settings.population_column, domain)
     if Path(path).suffix.lower() != ".csv":
         layer = own_layer(document_of(path), domain, layer_name(path), "")
         refuse_private_layers((layer,), observations, places_public=False)
-    exposure.refuse_private(placed)
+    exposure.refuse_private(records)
     return exposure
 
 

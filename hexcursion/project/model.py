@@ -229,9 +229,9 @@ class Project:
         Private. An area of polygons is a filter; a box is not, since its edges and the sea may be
         wrong.
         """
-        report, placed = self.private.report, self.private.placed
-        outside = 0 if self.settings.bbox is None else placed.outside
-        expected_rows = report.rows_read - report.filtered - (placed.outside - outside)
+        report, observations = self.private.report, self.private.placed
+        outside = 0 if self.settings.bbox is None else observations.outside
+        expected_rows = report.rows_read - report.filtered - (observations.outside - outside)
         return report.rows_dropped - report.filtered + outside, expected_rows
 
     @property

@@ -75,17 +75,17 @@ class Covariates:
         """A sentence about them for a receipt."""
         return f"Public numbers of each hexagon, which the bundle holds: {'; '.join(self.origins)}."
 
-    def refuse_private(self, placed: PlacedObservations, *, places_public: bool) -> None:
+    def refuse_private(self, observations: PlacedObservations, *, places_public: bool) -> None:
         """Raise `WorkflowError` for columns that reveal the places or the values of private
         records.
 
         Answers are 100 and 0. Columns may reveal places that were declared public.
         """
-        occupied, median = cell_medians(placed)
+        occupied, median = cell_medians(observations)
         if occupied.size < FEWEST:
             return
-        counts = np.bincount(placed.index, minlength=len(self.values)).astype(np.float64)
-        total = np.bincount(placed.index, weights=placed.value, minlength=len(self.values))
+        counts = np.bincount(observations.index, minlength=len(self.values)).astype(np.float64)
+        total = np.bincount(observations.index, weights=observations.value, minlength=len(self.values))
         mean = total[occupied] / counts[occupied]
         for name, column in zip(self.names, self.values.T, strict=True):
             if not places_public and (_alike(column, counts) >= ALIKE or _apart(column, counts > 0)):
@@ -130,13 +130,13 @@ class Exposure:
         """Return the member `counts` of a statement's subject."""
         return {"per": self.per, "origin": self.origin}
 
-    def ones(self, placed: PlacedObservations) -> PlacedObservations:
+    def ones(self, observations: PlacedObservations) -> PlacedObservations:
         """Return counted records: each has the value whose response is 1."""
-        return replace(placed, value=np.full(placed.index.size, float(self.scale.value(1.0))))
+        return replace(observations, value=np.full(observations.index.size, float(self.scale.value(1.0))))
 
-    def refuse_private(self, placed: PlacedObservations) -> None:
+    def refuse_private(self, observations: PlacedObservations) -> None:
         """Raise `WorkflowError` if the numbers are those of the private records."""
-        counts = np.bincount(placed.index, minlength=self.values.size).astype(np.float64)
+        counts = np.bincount(observations.index, minlength=self.values.size).astype(np.float64)
         occupied = np.flatnonzero(counts)
         if occupied.size >= FEWEST and (
             _repeats(self.values[occupied], counts[occupied]) or _nowhere_else(self.values, counts)
@@ -319,18 +319,19 @@ class BaselineField:
         if self.ratio and not np.all(self.field > 0):
             raise WorkflowError("On the log scale every public value must be positive: correct the others.")
 
-    def of(self, placed: PlacedObservations) -> PlacedObservations:
+    def of(self, observations: PlacedObservations) -> PlacedObservations:
         """Return the observations relative to the field in their cell: as multiples, or as the
         excess."""
-        public_values = self.field[placed.index]
+        public_values = self.field[observations.index]
         return replace(
-            placed, value=placed.value / public_values if self.ratio else placed.value - public_values
+            observations,
+            value=observations.value / public_values if self.ratio else observations.value - public_values,
         )
 
-    def unit(self, own: str) -> str:
+    def unit(self, own_unit: str) -> str:
         """Return the unit of a relative value, in words."""
         what = "the limit there" if self.kind == "limits" else "the public map"
-        return f"times {what}" if self.ratio else f"{own} more than {what}".strip()
+        return f"times {what}" if self.ratio else f"{own_unit} more than {what}".strip()
 
     @property
     def sentence(self) -> str:
@@ -365,8 +366,8 @@ def relative_field(
     )
 
 
-def _medians(scale: ResponseScale, placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
-    cells, medians = cell_medians(placed)
+def _medians(scale: ResponseScale, observations: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
+    cells, medians = cell_medians(observations)
     return cells, np.asarray(scale.forward(medians))
 
 

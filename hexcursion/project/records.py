@@ -40,10 +40,10 @@ class PlacedObservations:
     # mean probability that a row is in its hexagon; None for exact places
     sure: float | None = None
 
-    def part(self, kept: NDArray[np.bool_]) -> PlacedObservations:
-        """Return the observations in the (n,) mask `kept`."""
-        year = None if self.year is None else self.year[kept]
-        return PlacedObservations(self.index[kept], self.value[kept], int(kept.sum()), 0, year, self.sure)
+    def part(self, mask: NDArray[np.bool_]) -> PlacedObservations:
+        """Return the observations in the (n,) `mask`."""
+        year = None if self.year is None else self.year[mask]
+        return PlacedObservations(self.index[mask], self.value[mask], int(mask.sum()), 0, year, self.sure)
 
 
 def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
@@ -176,84 +176,89 @@ def _years(observations: Observations, inside: NDArray[np.bool_]) -> NDArray[np.
 
 
 def bin_records(
-    placed: PlacedObservations,
+    observations: PlacedObservations,
     response: ResponseScale,
     unit: Unit,
     prior_mean: Floats | None = None,
-    own: ResponseScale | None = None,
+    public_scale: ResponseScale | None = None,
 ) -> CollapsedRecords:
     """Collapse placed observations to records in response units.
 
     Point record: each observation, moved to its cell centre, is a record. Cell record: the median
     value of each non-empty cell is one record (paper, appendix D.2). First subtract the public
     `prior_mean` (N,), in response units; the clip bound applies to the residual. Answers of yes and
-    no stay -1 and 1, since their reading starts from the prior mean. With `own`, a public scale,
-    first limit values to its clip bound.
+    no stay -1 and 1, since their reading starts from the prior mean. With a
+    `public_scale`, first limit values to its clip bound.
     """
-    return CollapsedRecords.from_records(*responses_of(placed, response, unit, prior_mean, own))
+    return CollapsedRecords.from_records(
+        *responses_of(observations, response, unit, prior_mean, public_scale)
+    )
 
 
 def responses_of(
-    placed: PlacedObservations,
+    observations: PlacedObservations,
     response: ResponseScale,
     unit: Unit,
     prior_mean: Floats | None = None,
-    own: ResponseScale | None = None,
+    public_scale: ResponseScale | None = None,
 ) -> tuple[NDArray[np.int64], Floats]:
     """Return cell and response, in [-1, 1], of each record, (n,) each. Arguments as for `bin_records`."""
-    value, index = placed.value, placed.index
+    value, index = observations.value, observations.index
     if unit == "cell":
-        index, value = cell_medians(placed)
-    raw = response.of_records(value if own is None else own.cut(value))
+        index, value = cell_medians(observations)
+    raw = response.of_records(value if public_scale is None else public_scale.cut(value))
     if prior_mean is not None and response.transform != "probit":
         raw = raw - prior_mean[index]
     return index, np.clip(raw, -1.0, 1.0)
 
 
-def public_n(placed: PlacedObservations, unit: Unit) -> int:
+def public_n(observations: PlacedObservations, unit: Unit) -> int:
     """Return the number of records of a unit of protection, which is public under "replace-one"."""
-    return int(np.unique(placed.index).size if unit == "cell" else placed.index.size)
+    return int(np.unique(observations.index).size if unit == "cell" else observations.index.size)
 
 
-def public_places(placed: PlacedObservations) -> NDArray[np.int64]:
+def public_places(observations: PlacedObservations) -> NDArray[np.int64]:
     """Return the (n,) cells of the records, ascending, without the order of the rows.
 
     Values are assigned to public places in this order, since the order of the rows may reveal
     values.
     """
-    return np.sort(placed.index)
+    return np.sort(observations.index)
 
 
-def cell_shares(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
+def cell_shares(observations: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
     """Return the non-empty cells, (k,), ascending, and their shares of yes in per cent, (k,)."""
-    count = np.bincount(placed.index)
-    total = np.bincount(placed.index, weights=placed.value)
+    count = np.bincount(observations.index)
+    total = np.bincount(observations.index, weights=observations.value)
     cells = np.flatnonzero(count)
     return cells, total[cells] / count[cells]
 
 
-def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
+def cell_medians(observations: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
     """Return the non-empty cells, (k,), ascending, and their median values, (k,), in the data's
     unit.
 
     Work on groups of whole cells with about `GROUP` rows; a larger cell is a group.
     """
-    size = 1 + int(max((placed.index[rows].max() for rows in strides(placed.index.size)), default=-1))
+    size = 1 + int(
+        max((observations.index[rows].max() for rows in strides(observations.index.size)), default=-1)
+    )
     count = np.zeros(size, dtype=np.int64)
-    for rows in strides(placed.index.size):
-        count += np.bincount(placed.index[rows], minlength=size)
+    for rows in strides(observations.index.size):
+        count += np.bincount(observations.index[rows], minlength=size)
     group = np.cumsum(count) // GROUP
     medians = [np.empty(0)]
     for number in np.unique(group[count > 0]):
         first, end = np.searchsorted(group, [number, number + 1])
         masks = [
-            (placed.index[rows] >= first) & (placed.index[rows] < end) for rows in strides(placed.index.size)
+            (observations.index[rows] >= first) & (observations.index[rows] < end)
+            for rows in strides(observations.index.size)
         ]
         index, value = (
             np.concatenate(
                 [column[rows][mine] for rows, mine in zip(strides(column.size), masks, strict=True)]
             )
-            for column in (placed.index, placed.value)
+            for column in (observations.index, observations.value)
         )
         medians.append(pd.Series(value).groupby(index).median().to_numpy())
     return np.flatnonzero(count), np.concatenate(medians)

@@ -117,7 +117,7 @@ def test_records_are_cut_counted_and_of_one_unit() -> None:
         "2.5 less 0.5 is beyond 1, and 1 less 0.5 is not"
     )
     own = ResponseScale("identity", 10.0, 2.0, "")
-    cut = bin_records(given, PLAIN, "point", own=own)
+    cut = bin_records(given, PLAIN, "point", public_scale=own)
     assert cut.mean.tolist() == pytest.approx([0.0, 0.5 / 3.0]), "14 and 20 count as 12"
     exact = bin_records(placed([0, 1], [14.0, 6.0]), PLAIN, "point")
     assert exact.mean.tolist() == [1.0, -1.0], "at the bound nothing is cut"

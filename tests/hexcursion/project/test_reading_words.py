@@ -86,4 +86,4 @@ def test_a_table_in_memory_has_no_delimiter(tmp_path: Path) -> None:
     said = "Read with delimiter comma, decimal point, encoding utf-8."
     assert load_source(source, "m")[1].notes[0] == said
     held = HeldTable(rows.encode(), "0" * 64)
-    assert load_source(source, "m", held=held)[1].notes[0] == "Read with decimal point."
+    assert load_source(source, "m", table=held)[1].notes[0] == "Read with decimal point."
