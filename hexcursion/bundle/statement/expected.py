@@ -20,7 +20,8 @@ from dpgp_core.excursion import (
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.products import Products, about
 from hexcursion.bundle.statement.change import CHANGED, change_told
-from hexcursion.bundle.statement.promise import TOO_FEW, promise_block, records_words, says_nothing
+from hexcursion.bundle.statement.promise import FIGURES, TOO_FEW, promise_block, says_nothing, without_figures
+from hexcursion.bundle.statement.promise import records_words as of_records
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Expected
 from hexcursion.words import error_words, per_cent, range_words, ratio_words, right_words
@@ -57,15 +58,14 @@ def expected_block(expected: Expected | None, *, too_few: bool = False) -> dict[
     """The block of a statement; None where no agreement was estimated. `too_few`: see `expected_words`."""
     if expected is None:
         return None
-    numbers: dict[str, Any] = {
-        name: _known(getattr(expected, name)) for name in ("agreement", "area_error", "right")
-    }
+    numbers: dict[str, Any] = {name: _known(getattr(expected, name)) for name in FIGURES}
     if expected.low is not None and expected.high is not None:
         numbers |= {"low": expected.low, "high": expected.high, "little": expected.little}
     if expected.records is not None and expected.gain is not None:
         numbers |= {"records": round(expected.records, 6), "gain": round(expected.gain, 6)}
     block = {**numbers, "basis": clean(expected.basis, 60, "What the expected agreement rests on")}
-    return {**block, "in_words": expected_words(block, too_few=too_few)}
+    said = {**block, "in_words": expected_words(block, too_few=too_few)}
+    return without_figures(said) if too_few else said
 
 
 def expected_words(block: Mapping[str, Any] | None, *, too_few: bool = False) -> str:
@@ -103,7 +103,7 @@ def expected_said(statement: Mapping[str, Any]) -> str:
 
 def _records_words(expected: Mapping[str, Any]) -> str:
     return (
-        f"Expected beforehand, from {basis_of(expected)}: {records_words(expected['records'])} on the side "
+        f"Expected beforehand, from {basis_of(expected)}: {of_records(expected['records'])} on the side "
         "that the map shows."
     )
 

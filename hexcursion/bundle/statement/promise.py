@@ -14,11 +14,18 @@ from hexcursion.record import promises_nothing, tells_tempered
 from hexcursion.words import side_words
 
 TOO_FEW = "Too few records to say how right this map is."
+FIGURES = ("agreement", "area_error", "right")
+"""Members of a statement's expectation that are null where unknown; others are then left out."""
 
 
 def says_nothing(statement: Mapping[str, Any]) -> bool:
     """`promises_nothing` of a statement's release."""
     return promises_nothing(statement["guarantee"]["n"], public=bool(statement["prior_mean_used"]))
+
+
+def without_figures(expected: Mapping[str, Any]) -> dict[str, Any]:
+    """An expectation of too few records: what simulated worlds gave is no figure of its map."""
+    return {**dict.fromkeys(FIGURES), "basis": expected["basis"], "in_words": expected["in_words"]}
 
 
 def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from dpgp_core.accounting.rdp import ORDERS
 from hexcursion import promises, words
 from hexcursion.bundle.statement.designs import design_from, values_of
 from hexcursion.bundle.statement.guarantee import SLACK, stated_cost, stated_owner
+from hexcursion.bundle.statement.promise import says_nothing
 from hexcursion.bundle.statement.receipt import AT_EDGE, ReceiptFacts, build_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
@@ -284,26 +285,24 @@ def _check_tuning(tuning: Mapping[str, Any]) -> None:
 
 def _needed(statement: Mapping[str, Any]) -> set[str]:
     """Further topics, which other fields ask for."""
-    expected = statement["expected"]
-    poor = expected is not None and _poor(expected, statement["guarantee"]["n"])
     topics = {
         "Ledger": bool(statement["ledger"]["entry"]),
         "Budget": bool(statement["ledger"]["entry"]),
         "Prior mean": statement["prior_mean_used"],
         "Question": "relative" in statement["subject"],
         "Covariates": "covariates" in statement,
-        LOW_AGREEMENT: poor,
+        LOW_AGREEMENT: statement["expected"] is not None and _poor(statement),
     }
     return {topic for topic, needed in topics.items() if needed}
 
 
-def _poor(expected: Mapping[str, Any], n: int) -> bool:
-    """Whether a release that was expected to be so carries the line about a poor map."""
-    return (
-        stops_by_number(expected["basis"], n)
-        or expected["agreement"] is None
-        or expected.get("gain", 0.0) < 0.0
-    )
+def _poor(statement: Mapping[str, Any]) -> bool:
+    """Whether a release must carry the line about a poor map; too few records have no figure."""
+    expected = statement["expected"]
+    if stops_by_number(expected["basis"], statement["guarantee"]["n"]):
+        return True
+    lost = expected["agreement"] is None or expected.get("gain", 0.0) < 0.0
+    return lost and not says_nothing(statement)
 
 
 def _same(line: Line, should: ReceiptLine) -> bool:
@@ -383,7 +382,7 @@ def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:
     n = statement["guarantee"]["n"]
     if any(int(number) != n or n > TOO_FEW_RECORDS for number in _FEW.findall(text)):
         return False
-    if "on their right side" in text and not expected.get("gain", 0.0) < 0.0:
+    if "on their right side" in text and not (says_nothing(statement) or expected.get("gain", 0.0) < 0.0):
         return False
     return (
         all(number == short for number in _REACH.findall(text))

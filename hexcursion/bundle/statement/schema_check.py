@@ -25,7 +25,7 @@ from hexcursion.bundle.statement.designs import (
 from hexcursion.bundle.statement.expected import expected_words
 from hexcursion.bundle.statement.former import in_todays_words
 from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise, stated_owner
-from hexcursion.bundle.statement.promise import says_nothing
+from hexcursion.bundle.statement.promise import says_nothing, without_figures
 from hexcursion.bundle.statement.receipt_check import checked_receipt
 from hexcursion.bundle.sums import NOTE as SUMS_NOTE
 from hexcursion.bundle.untrusted import BundleError
@@ -66,6 +66,8 @@ def check_statement(statement: Any, schema: bytes | None = None, *, earlier: boo
     expected = checked["expected"]
     if expected is not None and expected["in_words"] not in _expectations(checked, today=today):
         raise BundleError("The privacy statement's words about its expected agreement do not follow from it.")
+    if expected is not None and says_nothing(checked):  # earlier files hold figures that no word says
+        checked = {**checked, "expected": without_figures(expected)}
     receipt = checked_receipt(checked, strict=today)
     return {**checked, "receipt": receipt}
 

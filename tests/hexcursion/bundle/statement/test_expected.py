@@ -17,6 +17,7 @@ from hexcursion.bundle.statement.promise import TOO_FEW
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Expected, Release
+from hexcursion.releasing.release_guard import stop_or_state
 from tests.hexcursion.bundle.bundle_samples import guarded, make_release, retold
 from tests.hexcursion.bundle.spectral_samples import spectral_release
 
@@ -147,6 +148,10 @@ def test_of_too_few_records_no_product_says_a_figure(domain: Domain, n: int, *, 
         assert (found == []) == (n == 149), (name, found)
         assert (TOO_FEW in text) == (n == 149), name
     check_statement(statement)
+    figures = {name for name, value in expected.items() if isinstance(value, float)}
+    known = {"agreement", "area_error", "right", "low", "high", "records", "gain"}
+    assert figures == (set() if n == 149 else known)
+    assert "little" not in expected or n == 150
     forged = "Expected beforehand, from simulated data: 70 of 100 records on the side that the map shows."
     assert (forged == expected["in_words"]) == (n == 150)
     statement["expected"]["in_words"] = forged if n == 149 else TOO_FEW
@@ -155,10 +160,36 @@ def test_of_too_few_records_no_product_says_a_figure(domain: Domain, n: int, *, 
         check_statement(statement)
 
 
+def test_figures_of_too_few_records_in_an_earlier_file_are_not_read(domain: Domain) -> None:
+    """Simulated worlds gave them, and the map's own words say that none holds."""
+    statement = json.loads(bundle_contents(few_of(domain, 149, field=True))["statement.json"])
+    today = statement["expected"]
+    older = {**today, "agreement": 0.371, "area_error": 2.5, "right": 0.48, "records": 0.7, "gain": -0.1}
+    assert check_statement({**statement, "expected": older})["expected"] == today
+    enough = {**statement, "expected": older, "prior_mean_used": True}
+    with pytest.raises(BundleError, match="words about its expected agreement do not follow"):
+        check_statement(enough)
+
+
+def test_a_poor_map_of_few_records_carries_its_line_without_a_figure(domain: Domain) -> None:
+    """That it was expected to lose against one colour is said; by how much is not."""
+    release = few_of(domain, 149, field=True)
+    assert release.expected is not None
+    poor = stop_or_state(replace(release.expected, gain=-0.1), None, accepted=True)
+    contents = bundle_contents(replace(release, receipt=(*release.receipt, *poor)))
+    statement = json.loads(contents["statement.json"])
+    assert statement["receipt"][-1]["text"].endswith("The curator released it anyway.")
+    assert statement["expected"]["agreement"] is None
+    bundle_from_contents(contents)
+
+
 def test_what_earlier_versions_said_of_too_few_records_is_read_and_not_said_again(domain: Domain) -> None:
     """An earlier schema allows their words; of what the release tells only today's are kept."""
-    statement = json.loads(bundle_contents(few_of(domain, 149, field=True))["statement.json"])
-    statement["expected"]["in_words"] = statement["evaluation"]["utility"] = (
+    release = few_of(domain, 149, field=True)
+    statement = json.loads(bundle_contents(release)["statement.json"])
+    statement["expected"] = expected_block(release.expected)
+    statement["evaluation"]["utility"] = statement["expected"]["in_words"]
+    assert statement["evaluation"]["utility"] == (
         "Expected beforehand, from simulated data: 70 of 100 records on the side that the map shows."
     )
     statement["told"]["in_words"] = figures_told(statement["told"])
