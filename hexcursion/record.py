@@ -52,8 +52,6 @@ FEWEST_PROMISED = 150
 HALF_AS_GOOD = 0.5
 """Share of the changes that may be, from which a public map that is as good in them stops a
 release."""
-LEAST_GAIN = 0.02
-"""Gain over shuffled values below which a map shows nothing of the private values' places."""
 
 
 def promises_nothing(n: int, *, public: bool) -> bool:

@@ -140,6 +140,11 @@ def right_words(right: float) -> str:
     return f"{lower(100.0 * right, 2)} %"
 
 
+def records_words(share: float) -> str:
+    """A share of records: "83 of 100 records", "over 99 of 100 records"."""
+    return f"{'over 99' if share >= 0.995 else round(100.0 * share)} of 100 records"
+
+
 def one_in(delta: float) -> str:
     """A small probability as "1 in 100,000", never said smaller than it is."""
     if not 0 < delta < 1:

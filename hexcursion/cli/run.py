@@ -346,8 +346,9 @@ def _print_search(tuned: Tuned) -> None:
         rows += [
             ("held-out BCE", free.utility.bce, design.utility.bce),
             ("held-out IoU", free.utility.holdout_iou, design.utility.holdout_iou),
-            ("IoU with their map without privacy", free.utility.agreement, design.utility.agreement),
+            ("IoU in judged hexagons", free.utility.agreement, design.utility.judged_iou),
         ]
+        rows.insert(1, ("records on their right side", design.utility.aim_records, design.utility.records))
     for name, left, right in rows:
         print(f"  {name:<34}{_figure(left):>14}{_figure(right):>14}")
     for remark in tuned.remarks():

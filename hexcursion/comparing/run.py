@@ -131,8 +131,8 @@ class Comparison:
         return tuple(row for row in self.rows if row.protects == protects)
 
     def recommendations(self) -> tuple[str, ...]:
-        """For every protection and epsilon the mechanism with the best expected agreement, in
-        words."""
+        """For every protection and epsilon the mechanism that is expected to show most records on
+        their right side, in words."""
         return tuple(line for protects in self.protections for line in self.recommended(protects))
 
     def recommended(self, protects: Protects) -> Iterator[str]:
@@ -143,20 +143,26 @@ class Comparison:
             if not candidates:
                 yield f"Hiding {protects}, epsilon {epsilon:g}: no mechanism meets the budget."
                 continue
-            if not any(math.isfinite(utility.agreement) for utility, _ in candidates):
+            if not any(math.isfinite(utility.agreement + utility.records) for utility, _ in candidates):
                 yield f"Hiding {protects}, epsilon {epsilon:g}: the map to be reached has one side only."
                 continue
-            candidates.sort(key=lambda item: -item[0].known_agreement)
+            candidates.sort(key=lambda item: -_known(item[0].records))
             best, row = candidates[0]
+            spread = _known(best.records_sd)
             close = [
                 other.title
                 for utility, other in candidates[1:]
-                if best.agreement - utility.agreement <= (best.agreement_sd + utility.agreement_sd) / 2.0
+                if best.records - utility.records <= (spread + _known(utility.records_sd)) / 2.0
             ]
             yield (
-                f"Hiding {protects}, epsilon {epsilon:g}: {row.title} reaches the best expected agreement, "
-                f"{ratio_words(best.agreement)} (deviation {best.agreement_sd:.2f}){_why(candidates, close)}."
+                f"Hiding {protects}, epsilon {epsilon:g}: {row.title} shows most records on their right "
+                f"side, {ratio_words(best.records)} (deviation {spread:.2f}){_why(candidates, close)}."
             )
+
+
+def _known(figure: float) -> float:
+    """A figure as a rank or a spread: 0 where it is not known."""
+    return figure if math.isfinite(figure) else 0.0
 
 
 def _why(candidates: Sequence[tuple[Utility, Row]], close: Sequence[str]) -> str:
@@ -166,7 +172,7 @@ def _why(candidates: Sequence[tuple[Utility, Row]], close: Sequence[str]) -> str
     if len(candidates) < 2:
         return "; nothing else meets the budget"
     utility, row = candidates[1]
-    gap = candidates[0][0].agreement - utility.agreement
+    gap = candidates[0][0].records - utility.records
     return f", {gap:.2f} above {row.title}, and more than releases vary"
 
 
@@ -264,8 +270,9 @@ COLUMNS = (
     "n",
     "cells",
     "basis",
+    "records",
+    "records_sd",
     "agreement",
-    "agreement_sd",
     "area_error",
     "right",
     "bce",
@@ -299,7 +306,8 @@ def _line(row: Row) -> str:
         return f"{start} {row.reason}"
     utility = row.best.utility
     return (
-        f"{start} agreement {ratio_words(utility.agreement)} (deviation {utility.agreement_sd:.2f}), "
+        f"{start} records right {ratio_words(utility.records)} (deviation {_known(utility.records_sd):.2f}), "
+        f"agreement {ratio_words(utility.judged_iou)}, "
         f"area error {utility.area_error:.0%}, calibration error {row.calibration:.2f}{_lost_words(row)}"
     )
 
@@ -320,11 +328,12 @@ def csv_text(comparison: Comparison) -> str:
         for row in comparison.rows:
             utility = None if row.best is None else row.best.utility
             figures = (
-                (math.nan,) * 8
+                (math.nan,) * 9
                 if utility is None
                 else (
-                    utility.agreement,
-                    utility.agreement_sd,
+                    utility.records,
+                    utility.records_sd,
+                    utility.judged_iou,
                     utility.area_error,
                     utility.right,
                     utility.bce,
@@ -354,7 +363,7 @@ def csv_text(comparison: Comparison) -> str:
 
 
 def svg_text(comparison: Comparison) -> str:
-    """Expected agreement over epsilon with its deviation; each protection has its panel."""
+    """Records on their right side over epsilon with their deviation; each protection has its panel."""
     # Only this figure needs the library, and every other command would wait for it.
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -370,8 +379,8 @@ def svg_text(comparison: Comparison) -> str:
             reached = [row.best.utility for row in points if row.best is not None]
             panel.errorbar(
                 [row.epsilon for row in points],
-                [utility.agreement for utility in reached],
-                [utility.agreement_sd for utility in reached],
+                [utility.records for utility in reached],
+                [_known(utility.records_sd) for utility in reached],
                 marker=MARKS[number % len(MARKS)],
                 capsize=3,
                 label=points[0].title,
@@ -382,7 +391,7 @@ def svg_text(comparison: Comparison) -> str:
         panel.set_title(f"Hiding {protects}", fontsize=10)
         if rows:
             panel.legend(fontsize=8, loc="lower right")
-    panels[0].set_ylabel("expected agreement (IoU)")
+    panels[0].set_ylabel("records on their right side")
     if comparison.banner:
         figure.suptitle("Different protections: no ranking across the panels", fontsize=10)
     with io.StringIO() as file:

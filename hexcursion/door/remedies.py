@@ -16,7 +16,6 @@ from typing import Any, Literal
 from dpgp_core.errors import HexcursionError
 from dpgp_core.mechanisms.registry import MECHANISMS
 from geo.errors import part_of
-from hexcursion.bundle.statement.promise import records_words
 from hexcursion.errors import Cancelled, Report
 from hexcursion.estimates.forecasts import COARSEST
 from hexcursion.project.load import load_project
@@ -32,7 +31,7 @@ from hexcursion.settings import field
 from hexcursion.settings.catalogue import flag_of
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import that_can_serve
-from hexcursion.words import range_words, ratio_words
+from hexcursion.words import range_words, ratio_words, records_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 """The epsilons on screens; a larger budget is the next of them."""

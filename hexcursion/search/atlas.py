@@ -15,14 +15,13 @@ from dpgp_core.mechanisms.design import Budget
 from dpgp_core.numbers import significant
 from dpgp_core.releasing import PublicFacts
 from geo.errors import silent
-from hexcursion.bundle.statement.promise import records_words
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.atlas import AtlasProject
 from hexcursion.search.choice import Choice, stated
 from hexcursion.search.executors import Run
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import Tuned, tune
-from hexcursion.words import listed
+from hexcursion.words import listed, records_words
 
 NOISE_BESIDE_ONE = {1: 1.0, 2: 1.25, 4: 1.6, 7: 2.0, 10: 2.4}
 """How many times the noise of one column alone each of k columns has in a ball, as measured

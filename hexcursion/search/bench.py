@@ -195,7 +195,8 @@ Score = Callable[[float], Scored | None]
 def smallest_epsilon(
     project: Project, tuned: Tuned, target: float, report: Report | None = None
 ) -> FrontierPoint | None:
-    """Return the least epsilon of `STEPS` at which a design of the frontier reaches IoU `target`, or None.
+    """Return the least epsilon of `STEPS` at which a design of the frontier reaches IoU `target` within the
+    hexagons that its releases judge, or None.
 
     All is computed on reference data; the point's own design is the one to release. `report` may raise to
     cancel. Raise `WorkflowError` for a wanted IoU outside (0, 1], and where a pilot stands in for reference
@@ -247,7 +248,7 @@ def _least(
     def reached(epsilon: float) -> Scored | None:
         say()
         candidate = score(epsilon)
-        return candidate if candidate is not None and candidate.utility.agreement >= target else None
+        return candidate if candidate is not None and candidate.utility.judged_iou >= target else None
 
     best = reached(steps[-1]) if steps else None
     if best is None:
@@ -281,7 +282,8 @@ def _scorer(task: SearchTask, scene: Scene, design: Design) -> Score:
         priced = mechanism.calibrate(design, task.facts, replace(task.budget, epsilon=epsilon))
         if priced is None:
             return None
-        return Scored(priced, scene.response, epsilon, utility_of(scene, priced))
+        utility = judged_utility(replace(scene, controls=()), priced, utility_of(scene, priced))
+        return Scored(priced, scene.response, epsilon, utility)
 
     return score
 

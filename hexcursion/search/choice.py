@@ -19,7 +19,6 @@ from hexcursion.project.response import FOCUSED, ResponseScale
 from hexcursion.project.simulated import WORLD_RANGES
 from hexcursion.record import (
     FEW_RECORDS,
-    LEAST_GAIN,
     WIDE_RANGE,
     Expected,
     Tuning,
@@ -32,7 +31,7 @@ from hexcursion.search.public_map import PublicMap, answered, public_map
 from hexcursion.search.scenes import ask_of, cut, private_n, public_facts
 from hexcursion.search.task import Scored, SearchResult
 from hexcursion.settings.names import TriedOn, TuningKind
-from hexcursion.words import agreement_words, off_words, range_words, ratio_words, right_words
+from hexcursion.words import agreement_words, off_words, range_words, ratio_words, records_words, right_words
 
 
 @dataclass(frozen=True)
@@ -82,8 +81,10 @@ class Choice:
 
 
 def expected_of(project: Project, candidate: Scored) -> Expected:
-    """What a scored design promises, with the data on which that rests."""
+    """What a candidate design promises within the hexagons that its releases judge, with the data on which
+    that rests; no agreement where the map to be reached has one side only."""
     utility = candidate.utility
+    agreement = utility.judged_iou if math.isfinite(utility.agreement) else math.nan
     low, high = _known(utility.low), _known(utility.high)
     little = (
         low is not None
@@ -92,7 +93,7 @@ def expected_of(project: Project, candidate: Scored) -> Expected:
     )
     stopped = stops_by_number(project.reference_kind, private_n(project))
     return Expected(
-        _known(utility.agreement),
+        _known(agreement),
         _known(utility.area_error),
         _known(utility.right),
         project.reference_kind,
@@ -215,12 +216,12 @@ HALF = 0.5
 
 
 def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
-    """Name the proposed design in one sentence, with its expected agreement and that of the others."""
+    """Name the proposed design in one sentence, with what it and the rivals are expected to show."""
     proposal = result.chosen
     title = mechanism_of(proposal.design).title
     clip = f" with a clip bound of {significant(proposal.response.clip, 3)}"
     uncut = proposal.response.transform == "probit"  # answers of yes and no are not clipped
-    text = f"Proposed: {title}{'' if uncut else clip}, because on {tried_on} it {_reaches(proposal, result)}"
+    text = f"Proposed: {title}{'' if uncut else clip}: on {tried_on} it {_reaches(proposal, result)}"
     rivals = _others(result)
     if not rivals:
         return f"{text}."
@@ -247,19 +248,12 @@ def fixed_words(
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
         return (text, "In all simulated worlds the map has one side only, so no agreement can be stated.")
     agreement = range_words(expected.low, expected.high, little=expected.little)
-    gain = known_gain(result.chosen)
-    if gain is not None:
-        agreement += (
-            f"; values exchanged among their places would give {ratio_words(expected.agreement - gain)}"
-        )
-        if gain < LEAST_GAIN:
-            agreement += ", so that little is gained"
     ranges = ", ".join(f"{world_range:g}" for world_range in WORLD_RANGES)
     return (
         *filter(None, [records_said(expected, yardsticks)]),
-        f"{text} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "
-        f"{ratio_words(expected.agreement)} on average, {agreement}.",
-        beside_words(result),
+        f"{text} In simulated worlds, with ranges of {ranges} hexagons, its agreement (IoU) with the map "
+        f"without privacy, in judged hexagons, is {ratio_words(expected.agreement)} on average, {agreement}.",
+        *filter(None, [beside_words(result)]),
         "The private values may be unlike all of these worlds: reference data would tell more.",
     )
 
@@ -298,14 +292,13 @@ def start_words(plain: SearchResult, mapped: SearchResult) -> str:
 
 
 def beside_words(result: SearchResult) -> str:
-    """The facts that go with the agreement: area, shown hexagons, and the map of one colour."""
-    utility, parts = result.chosen.utility, []
-    if math.isfinite(utility.area_error):
-        parts.append(f"its area is {off_words(utility.area_error)}")
-    if math.isfinite(utility.right):
-        parts.append(f"{right_words(utility.right)} of the hexagons that it shows are right")
-    parts.append(f"a map of one colour would reach {ratio_words(result.one_colour)}")
-    return f"Beside it: {', '.join(parts)}."
+    """Area and shown hexagons, in judged ones; "" where neither is known."""
+    found, parts = result.chosen.utility, []
+    if math.isfinite(found.area_error):
+        parts.append(f"its area is {off_words(found.area_error)}")
+    if math.isfinite(found.right):
+        parts.append(f"{right_words(found.right)} of the hexagons that it shows are right")
+    return f"In judged hexagons {', '.join(parts)}." if parts else ""
 
 
 def cutoff_words(result: SearchResult) -> str:
@@ -316,8 +309,8 @@ def cutoff_words(result: SearchResult) -> str:
     proposal = result.chosen
     halves = (cut for cut in result.cutoffs if cut.design == cut.design.with_cutoff(HALF))
     half = next(halves, None)
-    has_own = any(cut.design == proposal.design for cut in result.cutoffs)
-    if half is None or not has_own or proposal.design == half.design:
+    own = next((cut for cut in result.cutoffs if cut.design == proposal.design), None)
+    if half is None or own is None or proposal.design == half.design:
         return ""
     is_fixed = proposal.design == proposal.design.with_cutoff(proposal.design.cutoff)
     start = (
@@ -326,7 +319,8 @@ def cutoff_words(result: SearchResult) -> str:
         if is_fixed
         else "From which probability on a hexagon is inside is read from the release itself: the agreement"
     )
-    return f"{start} (IoU) is then {_with_area(proposal)}. From one half on it would be {_with_area(half)}."
+    then = f"{start} (IoU, all hexagons) is then {_with_area(own)}"
+    return f"{then}. From one half on it would be {_with_area(half)}."
 
 
 def _with_area(candidate: Scored) -> str:
@@ -365,10 +359,11 @@ def edge_words(result: SearchResult) -> tuple[str, ...]:
 def _reaches(candidate: Scored, result: SearchResult) -> str:
     if result.objective == "bce":
         return f"has a cross-entropy of {candidate.utility.bce:.3f}"
-    agreement = candidate.utility.agreement
-    if math.isnan(agreement):
-        return "has no agreement (IoU), as their map has one side only"
-    return f"reaches an agreement (IoU) of {ratio_words(agreement)}"
+    if math.isnan(candidate.utility.agreement):
+        return "has nothing to show, as their map has one side only"
+    if math.isnan(candidate.utility.records):
+        return "judges no record"
+    return f"shows {records_words(candidate.utility.records)} on their right side"
 
 
 def _others(result: SearchResult) -> dict[str, Scored]:

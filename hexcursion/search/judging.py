@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing import Released, draw_release
-from dpgp_core.simulation import World
+from dpgp_core.simulation import Agreement, World, average
 from dpgp_core.yardstick import LIKELY, Promise, Sides, judged_domain, promise_of, shown_side, tempered
 from hexcursion.record import tells_tempered
 from hexcursion.search.task import Scene, Utility
@@ -36,15 +36,16 @@ class Shown:
 
 
 def judged_utility(scene: Scene, design: Design, utility: Utility) -> Utility:
-    """Return what a design achieves with the shares of records that lie on the side a map shows, and the
-    agreement of its shown set.
+    """Return what a design achieves with the shares of records that lie on the side a map shows, and how its
+    shown set agrees with the map to be reached.
 
-    Of its own map, the better map of one colour, chosen knowing the answer, the public map that a release
-    starts from, and a release of values exchanged among their places. All are about the hexagons that the
-    release judges; each is a mean over releases, NaN where it is undefined.
+    Shares of records are of its own map, the map to be reached, the better map of one colour, chosen knowing
+    the answer, the public map that a release starts from, and a release of values exchanged among their
+    places. All are about the hexagons that the release judges; each is a mean over releases, NaN where it is
+    undefined.
     """
     several = len(scene.worlds) > 1
-    rows, mixed = list[tuple[float, ...]](), list[float]()
+    rows, mixed, sets = list[tuple[float, ...]](), list[float](), list[Agreement]()
     step = len(scene.worlds) // max(1, len(scene.controls))
     public_map = scene.world.facts.field is not None
     temper = tells_tempered(scene.response.origin, public=public_map, simulated=several)
@@ -55,28 +56,44 @@ def judged_utility(scene: Scene, design: Design, utility: Utility) -> Utility:
             colour = sides.one_colour(picture.judged)
             free = np.nan if public is None else sides.right(public, picture.judged)
             promise = _told(picture, temper=temper)
-            gain, reached = right - np.fmax(colour, free), _agreed(picture, world)
-            rows.append((right, colour, free, gain, reached, promise.orange, promise.finds))
+            gain, aim = right - np.fmax(colour, free), math.nan
+            if world.baseline is not None:
+                aim = sides.right(world.baseline, picture.judged)
+                sets.append(agreement_in(picture.judged, picture.side, world.baseline))
+            rows.append((right, aim, colour, free, gain, promise.orange, promise.finds))
         if scene.controls and number % step == 0 and number // step < len(scene.controls):
             mixed.append(_exchanged(scene.controls[number // step], design, sides))
-    right, colour, free, gain, reached, orange, finds = map(_mean, zip(*rows, strict=True))
+    right, aim, colour, free, gain, orange, finds = map(_mean, zip(*rows, strict=True))
+    of_sets = average(sets)
+    if several:  # one world more or less: of a single one no range is known
+        utility = replace(utility, low=of_sets.low, high=of_sets.high)
     return replace(
         utility,
+        area_error=of_sets.area_error,
+        right=of_sets.right,
         records=right,
+        records_sd=_deviation([row[0] for row in rows]),
+        aim_records=aim,
         colour_records=colour,
         public_records=free,
         records_gain=gain,
         mixed_records=_mean(mixed),
-        judged_iou=reached,
+        judged_iou=of_sets.iou,
         orange=orange,
         finds=finds,
     )
 
 
-def _agreed(picture: Shown, world: World) -> float:
-    """IoU of the shown set with the map to be reached, within the judged hexagons; NaN where that is not
-    known."""
-    return math.nan if world.baseline is None else iou(picture.side, world.baseline & picture.judged)
+def agreement_in(judged: Bools, side: Bools, baseline: Bools) -> Agreement:
+    """Compare a set with the map to be reached within the judged hexagons alone; all (N,)."""
+    shown, aim = side & judged, baseline & judged
+    area, size = int(aim.sum()), int(shown.sum())
+    return Agreement(
+        float(iou(shown, aim)),
+        0.0,
+        abs(size - area) / area if area else math.nan,
+        int((shown & aim).sum()) / size if size else math.nan,
+    )
 
 
 def _told(picture: Shown, *, temper: bool) -> Promise:
@@ -134,6 +151,11 @@ def _of_seed(world: World, design: Design, count: int) -> Iterator[Shown]:
 def _exchanged(control: World, design: Design, sides: Sides) -> float:
     (picture,) = _of_seed(control, design, 1)
     return sides.right(picture.side, picture.judged)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -31,24 +31,29 @@ Edge = Literal["smallest", "largest"]
 class Utility:
     """What a design achieves on reference data; NaN where a figure is not computed or has no meaning."""
 
-    agreement: float  # expected IoU of the released set with the reference baseline over the whole domain
+    # expected IoU of the released set with the reference baseline over the whole domain: what a search
+    # ranks by, and no screen or command says
+    agreement: float
     agreement_sd: float  # its standard deviation over simulated releases
     # expected IoU with held-out cells' labels, run without their records; of an answer only
     holdout_iou: float = math.nan
     bce: float = math.nan  # binary cross-entropy of the exceedance probabilities on held-out cells
     effective_dimension: float = math.nan  # `tr K (K + r^2)^-1`
-    area_error: float = math.nan  # expected |released area - baseline area| over the baseline area
-    right: float = math.nan  # expected share of the shown hexagons that are right
-    low: float = (
-        math.nan
-    )  # IoU, to `high`, in which a release lies with a chance of 80 %, by simulated worlds
-    high: float = math.nan  # NaN, as `low`, on reference data, of which one world is known
+    # expected |released area - baseline area| over the baseline area, share of the shown hexagons that are
+    # right, and IoU, from `low` to `high`, in which a release lies with a chance of 80 % by simulated worlds,
+    # both NaN on reference data, of which one world is known; of a shown design within judged hexagons
+    area_error: float = math.nan
+    right: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
     error: float = 0.0  # standard error of `agreement` over simulated releases, or over several worlds
     gain: float = math.nan  # how much better it agrees than with exchanged values: `Scene.gains`
     # share of records on the side that the map shows, over the hexagons that a release judges; the same of
     # the better map of one colour, of the public map and of a release of exchanged values; and how much
     # larger the first is than the better of the next two
     records: float = math.nan
+    records_sd: float = math.nan  # its standard deviation over simulated releases
+    aim_records: float = math.nan  # the same share of the map to be reached
     colour_records: float = math.nan
     public_records: float = math.nan
     mixed_records: float = math.nan
@@ -286,6 +291,8 @@ _NONE = (
 )
 RECORDS = (
     "records",
+    "records_sd",
+    "aim_records",
     "colour_records",
     "public_records",
     "mixed_records",

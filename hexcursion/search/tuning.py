@@ -108,11 +108,11 @@ class Tuned:
             *filter(None, [early_words(self.result), self.starts]),
         ]
         sentences += edge_words(self.result)
-        sentences += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
+        sentences += filter(None, [beside_words(self.result), cutoff_words(self.result)])
         sentences += unused
         if self.free_agreement is not None:
             sentences.append(
-                "The map of public data alone reaches an agreement (IoU) of about "
+                "The map of public data alone reaches an agreement (IoU, all hexagons) of about "
                 f"{ratio_words(self.free_agreement)}{self.free_basis}."
             )
             if self.choice.public_map is None and agreement <= self.free_agreement:

@@ -229,13 +229,13 @@ def show_found(work: Workspace, project: Project, comparison: Comparison) -> Non
         "Compare by",
         list(MEASURES),
         format_func=lambda name: MEASURES[name].title,
-        default="agreement",
+        default="records",
         required=True,
         key="compare_measure",
     )
     for position, protects in enumerate(comparison.protections):
         st.header(f"Hiding {plain(protects)}", anchor=False)
-        picked = show_chart(comparison, protects, measure or "agreement", f"compare_{position}_{measure}")
+        picked = show_chart(comparison, protects, measure or "records", f"compare_{position}_{measure}")
         st.caption("Click a dot to see its map.")
         if measure == "lost":
             st.caption(LIMIT)

@@ -31,6 +31,7 @@ from hexcursion.words import (
     design_words,
     plural,
     quantity,
+    ratio_words,
     spread_words,
 )
 from pages.shared.subprocess_job import executor_of, in_background
@@ -48,7 +49,7 @@ class Measure:
     spread: Callable[[Row], float] = lambda row: 0.0
 
 
-MeasureName = Literal["agreement", "area", "bce", "calibration", "lost"]
+MeasureName = Literal["records", "agreement", "area", "bce", "calibration", "lost"]
 
 
 def _achieved(name: str) -> Callable[[Row], float]:
@@ -57,7 +58,8 @@ def _achieved(name: str) -> Callable[[Row], float]:
 
 
 MEASURES: dict[MeasureName, Measure] = {
-    "agreement": Measure("expected agreement (IoU)", _achieved("agreement"), _achieved("agreement_sd")),
+    "records": Measure("records on their right side", _achieved("records"), _achieved("records_sd")),
+    "agreement": Measure("agreement (IoU), judged hexagons", _achieved("judged_iou")),
     "area": Measure("error of the area (share of the true area)", _achieved("area_error")),
     "bce": Measure("cross-entropy on held-out hexagons (BCE)", _achieved("bce")),
     "calibration": Measure("calibration error of the probabilities", lambda row: row.calibration),
@@ -73,7 +75,7 @@ def dots(comparison: Comparison, protects: Protects, measure: MeasureName) -> li
         value = figure.value(row)
         if row.protects != protects or row.best is None or not math.isfinite(value):
             continue
-        spread = figure.spread(row)
+        spread = figure.spread(row) if math.isfinite(figure.spread(row)) else 0.0
         rows.append(
             {
                 "number": number,
@@ -101,7 +103,8 @@ def _line(row: Row) -> dict[str, str]:
     utility = row.best.utility
     return {
         **start,
-        "agreement": spread_words(utility.agreement, utility.agreement_sd),
+        "records right": spread_words(utility.records, utility.records_sd),
+        "agreement": _ratio(utility.judged_iou),
         "area error": _share(utility.area_error),
         "BCE": "–" if math.isnan(utility.bce) else f"{utility.bce:.2f}",
         "calibration error": f"{row.calibration:.2f}",
@@ -110,6 +113,10 @@ def _line(row: Row) -> dict[str, str]:
         "seconds": f"{row.seconds:.1f}",
         "design": design_words(row.best.design),
     }
+
+
+def _ratio(value: float) -> str:
+    return "–" if math.isnan(value) else ratio_words(value)
 
 
 def _share(value: float) -> str:

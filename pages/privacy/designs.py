@@ -26,11 +26,11 @@ from hexcursion.search.executors import Workers
 from hexcursion.search.pilot import pilot_warning, run_pilot
 from hexcursion.search.public_map import answered
 from hexcursion.search.results import as_searched
-from hexcursion.search.task import FrontierPoint, Scored, SearchResult, family_of
+from hexcursion.search.task import FrontierPoint, Scored, SearchResult, Utility, family_of
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.words import design_words, error_words, off_words, ratio_words, right_words
+from hexcursion.words import design_words, error_words, ratio_words, records_words
 from pages.shared.subprocess_job import (
     UNASKED,
     Job,
@@ -128,7 +128,11 @@ def report_rows(tuned: Tuned, candidate: Scored | None = None) -> dict[str, tupl
     gap = tuned.result.iou_gap if design is tuned.result.chosen else math.nan
     return {
         "epsilon": (_cost(free.epsilon), _cost(design.epsilon)),
-        "iou": ("1", _known(design.utility.agreement, ratio_words)),
+        "records": (
+            _known(design.utility.aim_records, records_words),
+            _known(design.utility.records, records_words),
+        ),
+        "judged_iou": ("1", _known(design.utility.judged_iou, ratio_words)),
         "dimension": (
             _known(free.utility.effective_dimension, lambda value: significant(value, 3)),
             _known(design.utility.effective_dimension, lambda value: significant(value, 3)),
@@ -168,23 +172,33 @@ def _inside_from(design: Design, is_own: bool) -> str:
 
 
 def dots(tuned: Tuned) -> list[dict[str, Any]]:
-    """Return the frontier as rows of a chart, one per design of known agreement; `number` is its place."""
+    """Return the frontier as rows of a chart, one per design of which a share of records is known; `number`
+    is its place."""
     candidates = [(number, point.epsilon, point.scored) for number, point in enumerate(tuned.result.frontier)]
     designs = [candidate.design for _, _, candidate in candidates]
     return [
         {
             "number": number,
             "epsilon": epsilon,
-            "agreement": candidate.utility.agreement,
-            "records": candidate.utility.records if math.isfinite(candidate.utility.records) else None,
-            "low": max(0.0, candidate.utility.agreement - candidate.utility.agreement_sd),
-            "high": min(1.0, candidate.utility.agreement + candidate.utility.agreement_sd),
+            "records": candidate.utility.records,
+            "low": max(0.0, candidate.utility.records - _spread(candidate.utility)),
+            "high": min(1.0, candidate.utility.records + _spread(candidate.utility)),
+            "agreement": _finite(candidate.utility.judged_iou),
             "family": line_of(candidate.design, designs),
             "design": design_words(candidate.design),
         }
         for number, epsilon, candidate in candidates
-        if math.isfinite(candidate.utility.agreement)
+        if math.isfinite(candidate.utility.records)
     ]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _spread(utility: Utility) -> float:
+    """Of the records over releases; one release shows none."""
+    return utility.records_sd if math.isfinite(utility.records_sd) else 0.0
 
 
 def _cost(epsilon: float) -> str:
@@ -206,17 +220,6 @@ def _percent(value: float) -> str:
 
 def _known(value: float, say: Callable[[float], str]) -> str:
     return "–" if math.isnan(value) else say(value)
-
-
-def expected_words(agreement: float | None, area_error: float | None, right: float | None) -> str:
-    """Return expected agreement (IoU), area error and share of right hexagons in one line; what is not known
-    is left out."""
-    parts = [f"expected agreement {ratio_words(math.nan if agreement is None else agreement)}"]
-    if area_error is not None and math.isfinite(area_error):
-        parts.append(f"area {off_words(area_error)}")
-    if right is not None and math.isfinite(right):
-        parts.append(f"{right_words(right)} of the shown hexagons right")
-    return ", ".join(parts)
 
 
 # What may change after a pilot: everything that only reads what it showed.

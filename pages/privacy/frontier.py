@@ -31,22 +31,23 @@ from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.workspace import Workspace
 
 PICK = "picked"
+RECORDS = "records on their right side"
 
 
 def _budget(outcome: SearchOutcome, scale: alt.Scale) -> alt.Chart:
     """A ring around the design to release: it moves with the slider."""
     candidate = design_to_release(outcome)
-    dot = {"epsilon": outcome.project.settings.epsilon, "agreement": candidate.utility.agreement}
-    rows = [dot] if math.isfinite(dot["agreement"]) else []
+    dot = {"epsilon": outcome.project.settings.epsilon, "records": candidate.utility.records}
+    rows = [dot] if math.isfinite(dot["records"]) else []
     ring = alt.Chart(alt.Data(values=rows)).mark_point(
         size=320, strokeWidth=2.5, color="#c2410c", shape="circle"
     )
     ring_chart: alt.Chart = ring.encode(
         x="epsilon:Q",
-        y=alt.Y("agreement:Q", scale=scale),
+        y=alt.Y("records:Q", scale=scale),
         tooltip=[
             alt.Tooltip("epsilon:Q", title="your budget ε", format=".3~g"),
-            alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
+            alt.Tooltip("records:Q", title=RECORDS, format=".0%"),
         ],
     )
     return ring_chart
@@ -107,7 +108,7 @@ def clicked(layers: list[alt.Chart], key: str, alt_text: str) -> int | None:
 
 def show(work: Workspace, outcome: SearchOutcome, key: str) -> tuple[SearchOutcome, FrontierPoint | None]:
     """Draw the known frontier; return the current result, and the point that a person clicked, or None."""
-    st.markdown("**What other budgets and mechanisms reach**", help=tip("iou"))
+    st.markdown("**What other budgets and mechanisms reach**", help=tip("records"))
     chart, bar = st.container(), st.container()
     with bar:
         outcome = continued(work, outcome)
@@ -138,18 +139,19 @@ def _chart(outcome: SearchOutcome, key: str) -> FrontierPoint | None:
     rows = dots(outcome.tuned)
     if not rows:
         return None
-    lowest = max(0.0, min(row["low"] for row in rows) - 0.1)
+    free = design_to_release(outcome).utility.public_records
+    grounds = [free] if math.isfinite(free) else []
+    lowest = max(0.0, min([*grounds, *(row["low"] for row in rows)]) - 0.05)
     scale = alt.Scale(domain=[round(lowest, 1), 1.0])
-    height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
+    height = alt.Y("records:Q", title=RECORDS, scale=scale, axis=alt.Axis(format=".0%"))
     figures = [
-        alt.Tooltip("records:Q", title="records on their right side", format=".0%"),
-        alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
+        alt.Tooltip("records:Q", title=RECORDS, format=".0%"),
+        alt.Tooltip("agreement:Q", title="agreement (IoU), judged hexagons", format=".2f"),
         alt.Tooltip("design:N", title="parameters"),
     ]
     layers = family_layers(rows, height, alt.Y("low:Q", scale=scale), figures)
     layers.append(_budget(outcome, scale))
-    free = outcome.tuned.free_agreement
-    if free is not None:
+    if grounds:
         ground = alt.Chart(alt.Data(values=[{"free": free}]))
         line = ground.mark_rule(strokeDash=[5, 4], color="#7b8a90")
         layers.append(line.encode(y=alt.Y("free:Q", scale=scale)))
@@ -161,11 +163,11 @@ def _chart(outcome: SearchOutcome, key: str) -> FrontierPoint | None:
     number = clicked(
         layers,
         f"{key}_{len(outcome.tuned.result.frontier)}",
-        "Agreement with the map without privacy, against the privacy budget: one dot for each design.",
+        "Records on the side that the map shows, against the privacy budget: one dot for each design.",
     )
     st.caption(
         "The ring is the design to release. Click a dot to see its map."
-        if free is None
+        if not grounds
         else "The ring is the design to release. Click a dot to see its map. The dashed line is what public "
         "data alone reach."
     )
@@ -194,7 +196,7 @@ def show_limit(work: Workspace, outcome: SearchOutcome) -> None:
     st.caption(
         f"How much better could any mechanism be? Fields are drawn {fields_words}, each is released by every "
         "design above, and what stays unknown of it is compared with a proved limit. It is about the field's "
-        "values, not about the agreement (IoU)."
+        "values, not about the side that they lie on."
     )
     answer = side_jobs.follow(
         work,
@@ -367,7 +369,7 @@ def _out_of_reach(outcome: SearchOutcome, target: float) -> None:
     best = best_reached(outcome.tuned)
     st.warning(
         f"No design reaches {target:.2f}, even at ε {STEPS[-1]:g}. The best on the chart reaches "
-        f"{plain(words.ratio_words(best.scored.utility.agreement))} at {plain(cost(best.epsilon))}: "
+        f"{plain(words.ratio_words(best.scored.utility.judged_iou))} at {plain(cost(best.epsilon))}: "
         "accept less, take coarser hexagons, or start from a public reference map.",
         icon=":material/block:",
     )

@@ -241,7 +241,7 @@ def _cutoffs(outcome: SearchOutcome) -> None:
         st.table(
             {
                 "inside from": [plain(row["inside from"]) for row in rows],
-                "agreement (IoU)": [plain(row["agreement (IoU)"]) for row in rows],
+                "agreement (IoU), all hexagons": [plain(row["agreement (IoU)"]) for row in rows],
                 "area off by": [plain(row["area off by"]) for row in rows],
             },
             hide_index=True,

@@ -12,7 +12,6 @@ from dpgp_core.mechanisms.design import Design, Parameter, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
 from geo.errors import part_of
-from hexcursion.bundle.statement.promise import records_words
 from hexcursion.door.pipeline import search_design
 from hexcursion.door.remedies import Remedy, Tried, try_remedy
 from hexcursion.errors import Report, WorkflowError
@@ -31,8 +30,8 @@ from hexcursion.search.limit import Loss, losses
 from hexcursion.search.results import as_searched
 from hexcursion.search.task import FrontierPoint, Scored, family_of
 from hexcursion.search.tuning import Tuned
-from hexcursion.words import plural, spread_words
-from pages.privacy.designs import expected_words, family, line_of, where_of
+from hexcursion.words import plural, ratio_words, records_words
+from pages.privacy.designs import family, line_of, where_of
 from pages.shared.subprocess_job import UNASKED, in_background
 
 NO_BOUND = "no finite bound"
@@ -109,10 +108,13 @@ limit_job = in_background(_lose)
 
 
 def best_reached(tuned: Tuned) -> FrontierPoint:
-    """The point of the frontier with the largest agreement; the cheapest of equals."""
-    return max(
-        tuned.result.frontier, key=lambda point: (point.scored.utility.known_agreement, -point.epsilon)
-    )
+    """The point of the frontier with the largest agreement in judged hexagons; the cheapest of equals."""
+
+    def rank(point: FrontierPoint) -> tuple[float, float]:
+        agreement = point.scored.utility.judged_iou
+        return agreement if math.isfinite(agreement) else 0.0, -point.epsilon
+
+    return max(tuned.result.frontier, key=rank)
 
 
 def loss_dots(losses: tuple[Loss, ...]) -> list[dict[str, Any]]:
@@ -273,13 +275,9 @@ def of_100(share: float) -> str:
 
 
 def achieved_words(candidate: Scored) -> str:
-    """The records on their right side, then the mean and spread of the agreement, in words."""
+    """The records on their right side, then the agreement in judged hexagons, in words."""
     utility = candidate.utility
-    error_words = expected_words(utility.agreement, utility.area_error, utility.right).partition(", ")[2]
-    agreed = spread_words(utility.agreement, utility.agreement_sd)
-    text = f"agreement {agreed} with {plural(candidate.design.paths, 'path')}" + (
-        f", {error_words}" if error_words else ""
-    )
+    text = f"agreement {ratio_words(utility.judged_iou)} with {plural(candidate.design.paths, 'path')}"
     if not math.isfinite(utility.records):
         return text
     return f"{records_words(utility.records)} on their right side, {text}"

@@ -75,7 +75,7 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
         current = best.get(point.epsilon)
         if point.epsilon not in FRONTIER_EPSILONS:
             continue
-        if current is None or point.scored.utility.agreement > current.scored.utility.agreement:
+        if current is None or point.scored.utility.records > current.scored.utility.records:
             best[point.epsilon] = point
     rows = []
     for epsilon, point in sorted(best.items()):
@@ -86,7 +86,7 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
                 "epsilon": epsilon,
                 "agreement": round(float(agreements.mean()), 4),
                 "spread": round(float(agreements.std(ddof=1)), 4),
-                "expected": round(point.scored.utility.agreement, 4),
+                "expected": round(point.scored.utility.judged_iou, 4),
             }
         )
     return rows
@@ -177,8 +177,8 @@ def main() -> None:
         "search": {
             "designs": tuned.result.evaluated,
             "mechanism": tuned.choice.design.mechanism,
-            "expected": round(tuned.result.chosen.utility.agreement, 4),
-            "public_alone": round(float(tuned.free_agreement or 0.0), 4),
+            "expected": round(tuned.result.chosen.utility.records, 4),
+            "public_alone": round(tuned.result.chosen.utility.public_records, 4),
         },
         "measured": {
             "public": round(iou(public_map & judged, truth & judged), 4),
@@ -256,8 +256,8 @@ def tell(hexagons: int, story: dict[str, Any]) -> None:
         f"{measured['filled']:.3f}"
     )
     print(
-        f"The release at epsilon {EPSILON:g}: {story['search']['mechanism']}, expected agreement "
-        f"{story['search']['expected']:.3f}, where public data alone reach "
+        f"The release at epsilon {EPSILON:g}: {story['search']['mechanism']}, expected to show "
+        f"{story['search']['expected']:.3f} of the records right, public data alone "
         f"{story['search']['public_alone']:.3f}"
     )
     for row in story["frontier"]:

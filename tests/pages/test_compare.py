@@ -54,7 +54,7 @@ def test_different_protections_stand_under_a_banner_and_apart(open_app: OpenApp)
     assert "one ranking for each protection and none across" in said
     titles = [each.value for each in app.header if str(each.value).startswith("Hiding")]
     assert titles == ["Hiding values and places", "Hiding values"]
-    assert said.count("reaches the best expected agreement") == 4
+    assert said.count("shows most records on their right side") == 4
     assert len(app.get("vega_lite_chart")) == 2
     assert {label.label for label in app.get("download_button")} >= {"CSV", "SVG"}
 
@@ -84,7 +84,9 @@ def test_every_measure_has_dots_and_rows_have_words(open_app: OpenApp) -> None:
 
 def row(**changes: Any) -> Any:
     """A row of a comparison, as far as its words look at it."""
-    made = SimpleNamespace(agreement=0.5, agreement_sd=0.03, area_error=0.126, bce=0.456)
+    made = SimpleNamespace(
+        agreement=0.9, judged_iou=0.71, records=0.5, records_sd=0.03, area_error=0.126, bce=0.456
+    )
     plain = {"title": "M", "epsilon": 1.5, "reason": "no design", "calibration": 0.0234, "lost": 0.255}
     plain |= {"limit": 0.1234, "seconds": 2.34, "protects": "values"}
     best = SimpleNamespace(utility=made, design="d")
@@ -95,7 +97,7 @@ def test_a_row_is_said_in_percent_and_what_is_not_known_is_a_dash(monkeypatch: p
     monkeypatch.setattr(view, "design_words", lambda design: f"design {design}")
     whole = view._line(row())
     assert list(whole.values()) == (
-        ["M", "1.5", "0.5 ± 0.03", "13 %", "0.46", "0.02", "26 %", "12 %", "2.3", "design d"]
+        ["M", "1.5", "0.5 ± 0.03", "0.71", "13 %", "0.46", "0.02", "26 %", "12 %", "2.3", "design d"]
     )
     unknown = view._line(row(limit=math.nan, lost=math.nan))
     assert (unknown["limit"], unknown["variance left"], unknown["BCE"]) == ("–", "–", "0.46")

@@ -21,10 +21,9 @@ from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.products import Products, about
 from hexcursion.bundle.statement.change import CHANGED, change_told
 from hexcursion.bundle.statement.promise import FIGURES, TOO_FEW, promise_block, says_nothing, without_figures
-from hexcursion.bundle.statement.promise import records_words as of_records
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Expected
-from hexcursion.words import error_words, per_cent, range_words, ratio_words, right_words
+from hexcursion.words import error_words, per_cent, range_words, ratio_words, records_words, right_words
 
 Floats = NDArray[np.float64]
 
@@ -103,7 +102,7 @@ def expected_said(statement: Mapping[str, Any]) -> str:
 
 def _records_words(expected: Mapping[str, Any]) -> str:
     return (
-        f"Expected beforehand, from {basis_of(expected)}: {of_records(expected['records'])} on the side "
+        f"Expected beforehand, from {basis_of(expected)}: {records_words(expected['records'])} on the side "
         "that the map shows."
     )
 

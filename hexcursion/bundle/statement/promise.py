@@ -85,11 +85,6 @@ def orange_words(orange: float) -> str:
     return f"Orange is right {times_words(orange)} in 100."
 
 
-def records_words(share: float) -> str:
-    """A share of records: "83 of 100 records", "over 99 of 100 records"."""
-    return f"{'over 99' if share >= 0.995 else round(100.0 * share)} of 100 records"
-
-
 def times_words(share: float) -> str:
     """A share as a number of times in 100: "about 83 times", "over 99 times"."""
     if share >= 0.995:

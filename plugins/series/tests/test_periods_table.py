@@ -10,7 +10,8 @@ import pytest
 
 from dpgp_core.accounting.gaussian import allowed_mu, gaussian_epsilon
 from hexcursion.cli.main import build_parser
-from hexcursion_series.periods import _agreement, period_lines, run_periods
+from hexcursion.search.task import Utility
+from hexcursion_series.periods import _shown, period_lines, run_periods
 from tests.hexcursion.cli.test_periods import planned
 
 
@@ -34,16 +35,24 @@ def test_what_is_typed_from_the_table_costs_no_more_than_the_whole(
     assert typed == pytest.approx(parts, rel=1e-3)
 
 
-def test_the_agreement_of_a_part_is_that_of_its_best_design() -> None:
-    def point(epsilon: float, agreement: float) -> Any:
-        utility = SimpleNamespace(agreement=agreement, known_agreement=agreement, low=math.nan, high=math.nan)
+def test_what_a_part_shows_is_what_its_best_design_shows_of_records() -> None:
+    """Whatever the agreement over all hexagons is: there the worst of them leads."""
+
+    def point(epsilon: float, records: float, agreement: float = 0.5) -> Any:
+        utility = Utility(agreement, 0.0, records=records)
         return SimpleNamespace(epsilon=epsilon, scored=SimpleNamespace(utility=utility))
 
-    points = [point(1.0, 0.61), point(1.0, 0.72), point(2.155, 0.83)]
+    points = [point(1.0, 0.61, 0.9), point(1.0, 0.72), point(1.0, math.nan), point(2.155, 0.83)]
+    points.append(point(4.0, math.nan))
     tuned: Any = SimpleNamespace(result=SimpleNamespace(frontier=points), few="")
-    assert [_agreement(tuned, epsilon) for epsilon in (1.0, 2.155, 3.0)] == ["0.72", "0.83", "not known"]
+    assert [_shown(tuned, epsilon) for epsilon in (1.0, 2.155, 3.0, 4.0)] == [
+        "72 of 100 records",
+        "83 of 100 records",
+        "not known",
+        "not known",
+    ]
     tuned.few = "149 records are too few to say how right the map will be"
-    assert [_agreement(tuned, epsilon) for epsilon in (1.0, 3.0)] == ["not told", "not told"]
+    assert [_shown(tuned, epsilon) for epsilon in (1.0, 3.0)] == ["not told", "not told"]
 
 
 def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:
@@ -52,7 +61,7 @@ def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:
     head, one, others, whole, always, once = period_lines(
         settings, {first: "0.7", later: "0.5", 2.155: "0.8"}
     )
-    assert head.split() == ["period", "epsilon", "expected", "agreement"]
+    assert head.split() == ["period", "epsilon", *"expected on their right side".split()]
     assert one.split() == ["1", "1.465", "0.7"]
     assert others.split()[:3] == ["2", "to", "4"]
     assert others.endswith(" 0.5")

@@ -166,7 +166,8 @@ def test_a_demo_that_fails_leaves_its_folder_only_where_something_was_begun(
 
 def tuned(few: str = "", **changes: Any) -> Any:
     def figures(at: float) -> Any:
-        return SimpleNamespace(effective_dimension=at, bce=at / 3, holdout_iou=math.nan, agreement=at / 10)
+        known = {"agreement": at / 10, "judged_iou": at / 20, "records": at / 8, "aim_records": 0.875}
+        return SimpleNamespace(effective_dimension=at, bce=at / 3, holdout_iou=math.nan, **known)
 
     result = SimpleNamespace(
         fixed=False,
@@ -199,10 +200,12 @@ SEARCHED = (
 def test_what_a_search_found_is_a_table_with_remarks(capsys: pytest.CaptureFixture[str]) -> None:
     run._print_search(tuned())
     assert capsys.readouterr().out == words(
-        *SEARCHED,
+        *SEARCHED[:4],
+        "  records on their right side                0.875          0.75",
+        *SEARCHED[4:],
         "  held-out BCE                               2.333             2",
         "  held-out IoU                           undefined     undefined",
-        "  IoU with their map without privacy           0.7           0.6",
+        "  IoU in judged hexagons                       0.7           0.3",
         "  So.",
         "  And so.",
         "  BCE increase 25.7 %, IoU gap 12.3 %",

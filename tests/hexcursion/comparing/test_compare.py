@@ -54,7 +54,7 @@ def test_different_protections_stand_apart(town: Town) -> None:
     rows = list(csv.DictReader(csv_text(found).splitlines()))
     assert [row["protects"] for row in rows] == ["values and places"] * 2 + ["values"] * 2
     assert {(row["delta"], row["unit"]) for row in rows} == {("1e-05", "point")}
-    assert all(0 <= float(row["agreement"]) <= 1 and row["agreement_sd"] for row in rows)
+    assert all(0 <= float(row[name]) <= 1 for row in rows for name in ("records", "records_sd", "agreement"))
     assert all(0 <= float(row["calibration_error"]) <= 1 for row in rows)
     assert [row["limit"] for row in rows[2:]] == ["", ""]  # a limit is proved for sums alone
     drawn = svg_text(found)

@@ -148,7 +148,7 @@ def test_a_budget_that_the_search_has_looked_at_is_not_searched_again(
     project: Project, tuned: Tuned, asked: list[Project]
 ) -> None:
     point = tuned.result.frontier[0]
-    poor = replace(point.scored, utility=replace(point.scored.utility, agreement=0.3))
+    poor = replace(point.scored, utility=replace(point.scored.utility, judged_iou=0.3))
     known = replace(tuned.result, frontier=(replace(point, epsilon=3.0, scored=poor),))
     *_, last = try_remedies(project, replace(tuned, result=known))
     assert last.remedy.changes == {"epsilon": 3.0}

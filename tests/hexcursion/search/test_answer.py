@@ -44,11 +44,15 @@ def scored(tuned: Tuned, agreement: float, **figures: float) -> Scored:
 
 @pytest.fixture
 def result(hamlet_tuned: Tuned) -> SearchResult:
-    """0.8349 is reached, at a clip bound of 21.4567; another mechanism reaches 0.7099 at its budget."""
-    chosen = scored(hamlet_tuned, 0.8349, area_error=0.031, right=0.9319, bce=0.25)
+    """At a clip bound of 21.4567 it ranks by 0.8349 and shows 83 of 100 records right; another mechanism 71
+    at its budget. Over all hexagons all agree otherwise than over judged ones."""
+    chosen = scored(
+        hamlet_tuned, 0.8349, judged_iou=0.7155, records=0.8312, area_error=0.031, right=0.9319, bce=0.25
+    )
     chosen = replace(chosen, response=replace(chosen.response, clip=21.4567))
     other = SimpleNamespace(mechanism="noisy-cell-statistics", cutoff=0.5)
-    beside: Any = [replace(chosen, design=other, utility=Utility(each, 0.0)) for each in (0.5, 0.7099, 0.99)]
+    beside: Any = [replace(chosen, design=other, utility=Utility(each, 0.0, records=each))
+                        for each in (0.5, 0.7099, 0.99)]  # fmt: skip
     points = tuple(
         FrontierPoint(epsilon, each)
         for epsilon, each in zip((2.0, 2.0, 2.0, 8.0), (chosen, *beside), strict=True)
@@ -58,12 +62,13 @@ def result(hamlet_tuned: Tuned) -> SearchResult:
 
 def test_the_proposal_says_what_is_reached_and_what_the_best_of_the_others_is(result: SearchResult) -> None:
     assert proposal_words(result, "the reference data") == (
-        "Proposed: Posterior sampling with a clip bound of 21.5, because on the reference data it reaches an "
-        "agreement (IoU) of 0.83; Noisy cell statistics reaches an agreement (IoU) of 0.7 at its best."
+        "Proposed: Posterior sampling with a clip bound of 21.5: on the reference data it shows 83 of 100 "
+        "records on their right side; Noisy cell statistics shows 71 of 100 records on their right side at "
+        "its best."
     )
     alone = replace(result, frontier=result.frontier[:1])
     assert proposal_words(alone, "simulated fields").endswith(
-        "because on simulated fields it reaches an agreement (IoU) of 0.83."
+        ": on simulated fields it shows 83 of 100 records on their right side."
     )
     by_bce = replace(alone, objective="bce")
     assert proposal_words(by_bce, "simulated fields").endswith("it has a cross-entropy of 0.250.")
@@ -72,11 +77,10 @@ def test_the_proposal_says_what_is_reached_and_what_the_best_of_the_others_is(re
 def test_what_stands_beside_the_agreement_is_said_where_it_is_known(result: SearchResult) -> None:
     one = replace(result, baseline=np.arange(16) < 3)
     assert beside_words(one) == (
-        "Beside it: its area is off by 3.1 %, 93 % of the hexagons that it shows are right, a map of "
-        "one colour would reach 0.18."
+        "In judged hexagons its area is off by 3.1 %, 93 % of the hexagons that it shows are right."
     )
     blank = replace(one, chosen=replace(one.chosen, utility=Utility(0.8, 0.1)))
-    assert beside_words(blank) == "Beside it: a map of one colour would reach 0.18."
+    assert beside_words(blank) == ""
 
 
 def test_what_lies_on_an_edge_and_which_start_is_better_are_said(result: SearchResult) -> None:
@@ -86,10 +90,10 @@ def test_what_lies_on_an_edge_and_which_start_is_better_are_said(result: SearchR
         "At the end of what was tried: ridge (largest) and clip bound (smallest). Beyond it another design "
         "may do a little better; vary it by hand to see.",
     )
-    mapped = replace(result, chosen=replace(result.chosen, utility=Utility(0.9, 0.1)))
+    mapped = replace(result, chosen=replace(result.chosen, utility=Utility(0.9, 0.1, records=0.9)))
     assert start_words(result, mapped) == (
-        "Starting from the public map, the best release reaches an agreement (IoU) of 0.9; without it, the "
-        "best reaches an agreement (IoU) of 0.83. The better of the two is proposed."
+        "Starting from the public map, the best release shows 90 of 100 records on their right side; without "
+        "it, the best shows 83 of 100 records on their right side. The better of the two is proposed."
     )
     assert cutoff_words(result) == ""
 
@@ -113,9 +117,9 @@ def test_losses_and_gaps(result: SearchResult) -> None:
 
 def test_what_is_expected_is_said_where_it_is_a_number(hamlet: Project, result: SearchResult) -> None:
     found = expected_of(hamlet, result.chosen)
-    assert (found.agreement, found.area_error, found.right) == (0.8349, 0.031, 0.9319)
+    assert (found.agreement, found.area_error, found.right) == (0.7155, 0.031, 0.9319)
     assert found.basis == "public reference data"
-    blank = expected_of(hamlet, replace(result.chosen, utility=Utility(math.nan, 0.0)))
+    blank = expected_of(hamlet, replace(result.chosen, utility=Utility(math.nan, 0.0, judged_iou=0.4)))
     assert (blank.agreement, blank.area_error, blank.right) == (None, None, None)
 
 

@@ -56,6 +56,10 @@ def test_the_gain_is_over_the_better_of_one_colour_and_the_public_map(
     assert made.records_gain == pytest.approx(gain)
     assert made.mixed_records == 7 / 8
     assert made.judged_iou == 1 / 2, "one of both judged hexagons of the map to be reached"
+    assert (made.area_error, made.right) == (1 / 2, 1.0), "one of two is shown, and it is right"
+    assert made.aim_records == 5 / 8, "the map to be reached, where it is judged, shows all as inside"
+    assert made.records_sd == 0.0
+    assert (made.low, made.high) == (1 / 2, 1 / 2), "of two worlds alike"
     assert np.isnan(made.public_records) if free is None else made.public_records == free
     assert replace(made, agreement=0.5).agreement == 0.5
 

@@ -71,7 +71,7 @@ def test_a_moved_slider_searches_at_the_new_budget_as_the_command_line_does(
     slide(app, 3.0)
     assert [settings.epsilon for settings in searches] == [1.0, 3.0]
     found = found_of(app)
-    assert ratio_words(found.tuned.result.chosen.utility.agreement) in told(app)
+    assert ratio_words(found.tuned.result.chosen.utility.judged_iou) in told(app)
     alone = tune(found.project, frontier=())
     assert found.choice.design == alone.choice.design
     assert [point.epsilon for point in found.tuned.result.frontier] == [3.0]

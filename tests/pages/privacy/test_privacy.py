@@ -34,7 +34,7 @@ def want(app: AppTest, agreement: float) -> AppTest:
 def reachable(app: AppTest) -> float:
     found = work_of(app).outcome
     assert found is not None
-    return round(found.tuned.result.chosen.utility.agreement - 0.02, 2)
+    return round(found.tuned.result.chosen.utility.judged_iou - 0.02, 2)
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_cl
     app.run()
     solved = app.session_state[side_jobs.KEY].jobs["solve"].result
     assert solved is not None
-    assert solved.scored.utility.agreement >= goal
+    assert solved.scored.utility.judged_iou >= goal
     assert f"ε {solved.epsilon:g}" in texts(app)
     press(app, f"Use ε {solved.epsilon:g}")
     found = work_of(app).outcome

@@ -17,7 +17,8 @@ from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.bench import simulated_release
 from hexcursion.search.executors import Workers
 from hexcursion.search.results import settle_on
-from hexcursion.words import ratio_words
+from hexcursion.search.task import FrontierPoint, Utility
+from hexcursion.words import ratio_words, records_words
 from pages.privacy import designs
 from pages.privacy.designs import dots, family, report_rows, search_job
 from pages.start.finished import finished_example
@@ -43,10 +44,12 @@ def searched(small_example):
 def test_the_report_says_what_the_search_found(searched) -> None:
     _, tuned = searched
     rows = report_rows(tuned)
-    assert set(rows) == {"epsilon", "iou", "dimension", "bce", "held_iou", "iou_gap"}
+    assert list(rows) == ["epsilon", "records", "judged_iou", "dimension", "bce", "held_iou", "iou_gap"]
     assert float(rows["epsilon"][1]) >= tuned.result.chosen.epsilon  # a cost is never rounded down
     assert rows["held_iou"][1] == ratio_words(tuned.result.chosen.utility.holdout_iou)
-    assert rows["iou"][1] == ratio_words(tuned.result.chosen.utility.agreement)
+    known = tuned.result.chosen.utility
+    assert rows["records"] == (records_words(known.aim_records), records_words(known.records))
+    assert rows["judged_iou"] == ("1", ratio_words(known.judged_iou))
     other = report_rows(tuned, tuned.result.frontier[0].scored)
     assert other["held_iou"][1] == other["iou_gap"][1] == "–"
     assert rows["iou_gap"][0] == "0 %"
@@ -94,8 +97,31 @@ def test_every_dot_is_a_design_of_the_frontier(searched) -> None:
     assert [dot["number"] for dot in shown] == list(range(len(tuned.result.frontier)))
     for dot, point in zip(shown, tuned.result.frontier, strict=True):
         assert dot["epsilon"] == point.epsilon
-        assert dot["agreement"] == point.scored.utility.agreement
+        known = point.scored.utility
+        assert dot["records"] == known.records
+        assert dot["agreement"] == known.judged_iou
+        assert (dot["low"], dot["high"]) == (
+            known.records - known.records_sd,
+            known.records + known.records_sd,
+        )
         assert f"{significant(point.scored.design.lengthscale, 4)} m" in dot["design"]
+
+
+def test_a_dot_stands_at_its_records_and_not_at_its_agreement_over_all_hexagons(searched) -> None:
+    """One design ranks first by the whole domain, another by the records where it judges."""
+    _, tuned = searched
+    first = tuned.result.frontier[0]
+    figures = {"agreement_sd": 0.0, "records_sd": 0.02, "judged_iou": 0.5}
+    wide = replace(first.scored, utility=Utility(0.9, records=0.61, **figures))
+    right = replace(first.scored, utility=Utility(0.3, records=0.99, **figures))
+    unknown = replace(first.scored, utility=Utility(0.7, 0.0))
+    points = tuple(FrontierPoint(1.0, each) for each in (wide, unknown, right))
+    shown = dots(replace(tuned, result=replace(tuned.result, frontier=points)))
+    assert [(dot["number"], dot["records"], dot["agreement"]) for dot in shown] == [
+        (0, 0.61, 0.5),
+        (2, 0.99, 0.5),
+    ]
+    assert [(round(dot["low"], 9), dot["high"]) for dot in shown] == [(0.59, 0.63), (0.97, 1.0)]
 
 
 def test_a_simulated_release_is_repeatable_and_close_to_what_the_search_promised(searched) -> None:

