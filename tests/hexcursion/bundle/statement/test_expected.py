@@ -164,6 +164,7 @@ def test_figures_of_too_few_records_in_an_earlier_file_are_not_read(domain: Doma
     """Simulated worlds gave them, and the map's own words say that none holds."""
     statement = json.loads(bundle_contents(few_of(domain, 149, field=True))["statement.json"])
     today = statement["expected"]
+    assert expected_block(few_of(domain, 149, field=True).expected, too_few=True) == today
     older = {**today, "agreement": 0.371, "area_error": 2.5, "right": 0.48, "records": 0.7, "gain": -0.1}
     assert check_statement({**statement, "expected": older})["expected"] == today
     enough = {**statement, "expected": older, "prior_mean_used": True}
