@@ -51,7 +51,7 @@ def test_without_reference_data_the_usual_mechanisms_take_one_fixed_design(open_
     app.radio(key=key_of(app, "way")).set_value("simulated").run()
     press(app, "See what the fixed design may reach")
     assert "Measured on simulated fields; one fixed design, nothing was searched." in texts(app)
-    assert "with a chance of 80 %, so little can be told" in texts(app)
+    assert "in judged hexagons, is " in texts(app)
     assert charges() == 0
     app.switch_page(RELEASE.path).run()
     assert "fixed: no reference data, so one design for all such data; nothing was searched" in texts(app)

@@ -141,7 +141,7 @@ def test_the_epsilon_solver_tells_before_each_epsilon_that_it_tries(
     def scorer(task: object, scene: object, design: Any) -> bench.Score:
         def score(epsilon: float) -> Scored:
             reached = 0.9 if epsilon >= from_on[design] else 0.1
-            return replace(chosen, epsilon=epsilon, utility=replace(chosen.utility, agreement=reached))
+            return replace(chosen, epsilon=epsilon, utility=replace(chosen.utility, judged_iou=reached))
 
         return score
 
