@@ -148,16 +148,27 @@ class Ball:
         A record scatters normally around its field with deviation `scatter`; its other amounts have
         the law `N(mean, deviation^2 + scatter^2)`, independent of this one.
         """
+        at, cut_response, square = self._scattered(value, scatter, (mean, deviation, column))
+        return cut_response, np.asarray(np.interp(np.abs(at), *square) @ _normal_nodes()[1])
+
+    def first_moment(self, value: Floats, scatter: float, law: tuple[float, float, int | None]) -> Floats:
+        """The first of the `moments`, of any shape, at half their cost; `law`: mean, deviation, column."""
+        return self._scattered(value, scatter, law)[1]
+
+    def _scattered(
+        self, value: Floats, scatter: float, law: tuple[float, float, int | None]
+    ) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+        """Responses (..., 241) around each value, the mean of their cut ones, and squares by size."""
         # This belief shapes the reading only: the price follows from the cut, whatever the columns
         # are.
+        mean, deviation, column = law
         total = float(np.hypot(deviation, scatter))
         own = next(iter(self.amounts), 0) if column is None else column  # answers alone: no amount is read
         steps, first, second = _cut_response(self, own, float(f"{mean:.12g}"), float(f"{total:.12g}"))
         size, weight = _normal_nodes()
         at = np.asarray(value, dtype=np.float64)[..., None] + scatter * size
-        near = np.abs(at)
-        cut_response = np.sign(at) * np.interp(near, steps, first)
-        return np.asarray(cut_response @ weight), np.asarray(np.interp(near, steps, second) @ weight)
+        cut_response = np.sign(at) * np.interp(np.abs(at), steps, first)
+        return at, np.asarray(cut_response @ weight), (steps, second)
 
 
 ONE_COLUMN = Ball()

@@ -183,6 +183,12 @@ class PublicPrior:
             return self.ball.moments(value, self.scatter, self.mean, self.deviation, self.column)
         return clipped_moments(value, self.scatter)
 
+    def first_moment(self, value: Floats) -> Floats:
+        """The first of the two `moments`, of any shape: of columns cut together at half their cost."""
+        if self.law == "amount" and self.ball != ONE_COLUMN:
+            return self.ball.first_moment(value, self.scatter, (self.mean, self.deviation, self.column))
+        return self.moments(value)[0]
+
 
 @lru_cache(maxsize=256)
 def _clipped(prior: PublicPrior) -> tuple[float, float, float]:
@@ -237,7 +243,7 @@ class ClippedPrior:
         """The levels for the shares 0 and 1, at one threshold or at thresholds (M,) of the
         nodes."""
         threshold = np.asarray(threshold, dtype=np.float64)
-        exact = self.before.moments(threshold)[0]
+        exact = self.before.first_moment(threshold)
         return exact, self.mean + self.deviation * (threshold - self.before.mean) / self.before.deviation
 
 

@@ -124,6 +124,7 @@ def test_what_the_ball_leaves_of_a_response_is_what_its_law_says() -> None:
         found = Ball(4, 1.0).cut(np.column_stack([own, others]))[0][:, 0] / 1024.0
         first, second = law.moments(np.array(field))
         assert float(first) == pytest.approx(found.mean(), abs=0.002)
+        assert law.first_moment(np.array(field)) == first
         assert float(second) == pytest.approx(np.square(found).mean(), abs=0.002)
     levels = ClippedPrior.of(law).level(np.linspace(-2.0, 2.0, 41))
     assert np.all(np.diff(levels) > 0)
