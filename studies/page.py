@@ -12,7 +12,7 @@ from geo.maps.layers import boundaries_deck, boundaries_legend, cells_deck
 from geo.maps.painting import LegendEntry
 from hexcursion.estimates.forecasts import expected_study
 from pages.shared import maps
-from pages.shared.charts import alt
+from pages.shared.charts import alt, spec_of
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import side_jobs, workspace
 from pages.shared.subprocess_job import Job, in_subprocess
@@ -101,7 +101,7 @@ def show_figures(figures: Sequence[Figure], result: StudyResult, key: str) -> No
         with columns[number % len(columns)], st.container(border=True):
             st.markdown(f"**{plain(figure.title)}**")
             st.markdown(plain(finding(figure, result)))
-            st.altair_chart(chart(figure, result), key=f"{key}_{figure.name}", alt=figure.title)
+            st.vega_lite_chart(spec_of(chart(figure, result)), key=f"{key}_{figure.name}", alt=figure.title)
             st.download_button(
                 "SVG",
                 svg(figure, points(figure, result)),

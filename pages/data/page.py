@@ -20,7 +20,7 @@ from pages.data import columns, public_files
 from pages.data.own_table import ask_sensors
 from pages.data.sources import EARLIER, Sources, ask_sales, refill
 from pages.shared import maps, panels
-from pages.shared.charts import alt
+from pages.shared.charts import alt, spec_of
 from pages.shared.fields import on_screen
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
@@ -106,7 +106,7 @@ def _plain_chart(preview: Preview, words: str) -> None:
         )
         .properties(height=430)
     )
-    st.altair_chart(chart, alt=words)
+    st.vega_lite_chart(spec_of(chart), alt=words)
 
 
 KINDS = {"example": "Example", "sales": "Price Paid sales", "sensors": "Your own table"}

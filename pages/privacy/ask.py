@@ -19,7 +19,7 @@ from hexcursion.settings.privacy_settings import MOST_RECORDS
 from pages.privacy import path_panels, pilot_panel, question
 from pages.privacy.numbers import ask_cutoff, ask_slack_and_paths, slack_of
 from pages.privacy.question_view import attack_odds
-from pages.shared.charts import alt
+from pages.shared.charts import alt, spec_of
 from pages.shared.glossary import PATHS, STATISTICS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session.side_jobs import planning
@@ -296,8 +296,8 @@ def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Re
             border="horizontal",
         )
         with st.popover("As a curve", type="tertiary", icon=":material/show_chart:"):
-            st.altair_chart(
-                _odds_curve(odds.curve),
+            st.vega_lite_chart(
+                spec_of(_odds_curve(odds.curve)),
                 alt="The best detection rate of an attack against its rate of false alarms.",
             )
             st.caption("Solid: the best any attack can do. Dashed: guessing without looking at the release.")

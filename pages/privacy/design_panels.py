@@ -20,7 +20,7 @@ from pages.privacy import frontier, trials
 from pages.privacy.question_view import threshold_words
 from pages.privacy.trials import Entry
 from pages.shared import maps
-from pages.shared.charts import alt
+from pages.shared.charts import alt, spec_of
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
@@ -276,10 +276,10 @@ def show_variations(work: Workspace, outcome: SearchOutcome, candidate: Scored) 
                 st.markdown(f"**{label(term)}**" + (f" ({plain(unit)})" if unit else ""), help=tip(term))
                 words = f"{TERMS[term].word}: {trials.variation_words(variation, too_few=too_few)}"
                 costs = _cost(variation, variations, too_few=too_few)
-                st.altair_chart(costs, key=f"vary_{name}_cost", alt=f"Epsilon by {words}")
+                st.vega_lite_chart(spec_of(costs), key=f"vary_{name}_cost", alt=f"Epsilon by {words}")
                 if not too_few:
-                    st.altair_chart(
-                        _right(variation, variations), key=f"vary_{name}", alt=f"Records by {words}"
+                    st.vega_lite_chart(
+                        spec_of(_right(variation, variations)), key=f"vary_{name}", alt=f"Records by {words}"
                     )
     for variation in variations:
         st.caption(

@@ -23,7 +23,7 @@ from hexcursion.search.task import FrontierPoint, Scored
 from pages.privacy import trials
 from pages.privacy.designs import curve_job, dots, lines_of
 from pages.privacy.trials import achieved_words, best_reached, cost, solve_job
-from pages.shared.charts import alt
+from pages.shared.charts import alt, spec_of
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
@@ -101,7 +101,7 @@ def clicked(layers: list[alt.Chart], key: str, alt_text: str) -> int | None:
     """Draw the layers; return the number of the dot that a person clicked."""
     size = alt.AutoSizeParams(type="fit-x", contains="padding")
     chart = alt.layer(*layers).properties(height=260, autosize=size)
-    picked = st.altair_chart(chart, on_select="rerun", selection_mode=PICK, key=key, alt=alt_text)
+    picked = st.vega_lite_chart(spec_of(chart), on_select="rerun", selection_mode=PICK, key=key, alt=alt_text)
     numbers = picked["selection"].get(PICK, [])
     return int(numbers[0]["number"]) if numbers else None
 

@@ -20,7 +20,7 @@ from hexcursion.words import is_the, side_words
 from pages.privacy import question_view
 from pages.privacy.question_view import Against, against_of, relative_unit
 from pages.shared import maps
-from pages.shared.charts import alt
+from pages.shared.charts import alt, spec_of
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
@@ -291,8 +291,8 @@ def _show_reference(work: Workspace, threshold: float | None) -> None:
                 color=colour("inside", maps.theme()), strokeWidth=3
             )
             chart = chart + line.encode(x=alt.X("threshold:Q", scale=scale))
-        st.altair_chart(
-            chart.properties(height=150),
+        st.vega_lite_chart(
+            spec_of(chart.properties(height=150)),
             alt=f"Histogram of {preview.size:,} public reference values; the threshold is a line.",
             key=f"reference_{work.mark}",
         )

@@ -9,7 +9,6 @@ from tests.architecture.code import tree_of
 from tests.architecture.test_rooms import STUDIES_PAGE, name_of, sources
 
 ALWAYS = {
-    "altair_chart": {"alt"},
     "badge": {"color", "icon"},
     "dataframe": {"hide_index"},
     "download_button": {"icon"},
@@ -21,6 +20,7 @@ ALWAYS = {
     "radio": {"index"},
     "segmented_control": {"default", "required"},
     "success": {"icon"},
+    "vega_lite_chart": {"alt"},
     "warning": {"icon"},
 }
 

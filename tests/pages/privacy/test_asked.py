@@ -140,8 +140,7 @@ def test_what_epsilon_means_is_said_and_shown_as_odds(screen: Recorded) -> None:
     assert table["An attacker"][3:] == [
         f"detects the record, with {share} % false alarms" for share in (1, 10)
     ]
-    ((_, (chart,), _),) = [call for call in screen.calls if call[0] == "altair_chart"]
-    drawn = chart.to_dict()
+    ((_, (drawn,), _),) = [call for call in screen.calls if call[0] == "vega_lite_chart"]
     assert (drawn["height"], drawn["width"]) == (240, 320)
     guessing, bound = drawn["layer"]
     assert guessing["data"]["values"] == [{"x": 0, "y": 0}, {"x": 1, "y": 1}]

@@ -86,7 +86,7 @@ class Screen(Recorded):
 
     def _answered(self, name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         key = str(named["key"]) if "key" in named else None
-        if name == "altair_chart":
+        if name == "vega_lite_chart":
             return {"selection": {"picked": [{"number": self.clicks[key]}]} if key in self.clicks else {}}
         if name == "navigation":
             return SimpleNamespace(title="Viewer")

@@ -26,7 +26,7 @@ from hexcursion_traces.plan import TracePlan
 from hexcursion_traces.settings import GOALS, TraceSettings
 from hexcursion_traces.statement import objection, sentences
 from pages.shared import maps
-from pages.shared.charts import alt
+from pages.shared.charts import alt, spec_of
 from pages.shared.plain_text import plain
 from pages.shared.session.side_jobs import show_progress
 
@@ -48,8 +48,8 @@ def show_recorded(work: TraceWork, trace: Trace) -> None:
         "Click records on the map: one chooses the stay around it, two the span between them. Or drag over "
         "a stretch of the chart: the line is level at a stop."
     )
-    st.altair_chart(
-        distance_chart(trace),
+    st.vega_lite_chart(
+        spec_of(distance_chart(trace)),
         key=f"trace-chart-{work.upload}",
         alt="Distance from the start of the trip over time",
         on_select=lambda: _take_stretch(work, trace),
@@ -185,8 +185,8 @@ def say(work: TraceWork, plan: TracePlan) -> None:
     number = 0
     if len(plan.secrets) > 1:
         number = int(st.number_input("Secret number", 1, len(plan.secrets), 1)) - 1
-    st.altair_chart(
-        _interval_chart(curve_points(work.adversaries(number))),
+    st.vega_lite_chart(
+        spec_of(_interval_chart(curve_points(work.adversaries(number)))),
         key="trace-curves",
         alt="The adversary's interval by lengthscale, before and after, by noise",
     )
