@@ -20,15 +20,17 @@ from hexcursion.ledger.errors import Unreleased
 from hexcursion.project import model
 from hexcursion.project.model import Project
 from hexcursion.search.tuning import Tuned
-from pages.release import release_panel
+from pages.release import release_panel, result_panel
 from pages.release.releasing import budget_state, plan, release
 from pages.release.result_panel import told_words
 from pages.shared.session import side_jobs
 from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, PRIVACY, PUBLISH, RELEASE
+from pages.start.finished import finished_example
 from tests.pages.conftest import OpenApp, insist, press, texts
 from tests.pages.data_steps import errors, work_of
+from tests.pages.recorded import Recorded
 from tests.pages.test_path import at_release, release_now
 from tests.patience import HANG
 
@@ -47,6 +49,15 @@ def test_an_expected_agreement_is_rounded_as_the_sentences_below_round_it() -> N
         "a chance of 80 %; the true agreement stands above."
     )
     assert told_words(None, None) == ""
+
+
+def test_what_a_release_states_of_its_map_stands_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    viewer, screen = finished_example().viewer, Recorded()
+    monkeypatch.setattr(result_panel, "st", screen)
+    result_panel._agreement_told(viewer)
+    (said,) = screen.said("caption")
+    stated = viewer.bundle.statement["told"]["map"]["agreement"]
+    assert f"stated by the release itself {stated:.2f}" in said.replace("\\", "")
 
 
 class Seen:

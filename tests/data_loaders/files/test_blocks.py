@@ -36,6 +36,17 @@ def test_rows_of_another_width_are_counted_and_left_out() -> None:
     assert malformed == 3
 
 
+@pytest.mark.parametrize("agreed", [5, 4])
+def test_five_of_seven_groups_of_lines_tell_a_coding(monkeypatch: pytest.MonkeyPatch, agreed: int) -> None:
+    answers = iter(["big5"] * agreed + [None] * (7 - agreed))
+    monkeypatch.setattr(codings, "_guess", lambda group: next(answers))
+    lines = b"\n".join(b"%d,\xa7\xda\xa7\xda\xa7\xda" % number for number in range(100))
+    if agreed == 5:
+        assert codings.coding_of(lines, "the table") == "big5"
+    else:
+        assert "state the encoding" in refused(lambda: codings.coding_of(lines, "the table"))
+
+
 def test_one_column_may_be_asked_for_under_two_names() -> None:
     assert streamed(b"a,b\n1,2\n", 2, {"x": 1, "y": 1}, ("a", "b"))[0] == {"x": ["2"], "y": ["2"]}
 

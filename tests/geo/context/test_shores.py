@@ -7,7 +7,7 @@ import pytest
 
 from geo import domain_from_bbox, region_from_bbox
 from geo.context import shores
-from geo.context.shores import FILE, without_sea
+from geo.context.shores import FILE, Packed, without_sea
 from geo.context.surroundings import all_places
 from geo.domains.domain import domain_from_region
 from studies.material.world import off_land
@@ -20,6 +20,23 @@ ISLET = np.array([[2.0, 52.0], [2.004, 52.0], [2.004, 52.004], [2.0, 52.004]])
 @pytest.fixture
 def land(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shores, "land_near", lambda box: (LAND, ISLET))
+
+
+@pytest.mark.parametrize(
+    ("box", "starts"),
+    [
+        ((1, 11, 3, 13), [0]),
+        ((2, 12, 3, 13), [0]),
+        ((3, 11, 4, 13), []),
+        ((1, 61, 3, 63), []),
+        ((361, 9, 363, 10), [360]),
+    ],
+)
+def test_lines_near_a_box_are_those_that_touch_it_a_whole_turn_away_too(
+    box: tuple[float, float, float, float], starts: list[int]
+) -> None:
+    lines = Packed.of([[0, 10, 2, 12], [20, 60, 22, 62]], 1.0)
+    assert [line[0, 0] for line in lines.near(box)] == starts
 
 
 @pytest.mark.usefixtures("land")

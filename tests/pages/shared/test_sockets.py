@@ -50,6 +50,9 @@ def test_who_asks_keeps_the_place_and_the_newcomer_is_refused() -> None:
     held.leave("a-4")
     assert entered(held, "a-5", "a-6") == ([True, True], [])
     assert len(held) == 3
+    for name in ("a-5", "a-6", "b-1"):
+        held.leave(name)
+    assert (len(held), held._silent, held._of) == (0, {}, {})  # nothing is kept of who has left
 
 
 def test_where_all_places_are_taken_the_largest_silent_crowd_gives_one() -> None:

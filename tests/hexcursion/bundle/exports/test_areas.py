@@ -183,6 +183,10 @@ def test_layers_that_no_map_of_areas_has_are_in_no_table(wide: Domain) -> None:
     plain = OwnLayer("west", (Feature("west", shape_of(FEATURES[0]["geometry"], "west")),))
     assert named_areas_of((plain,), wide) is not None
     assert named_areas_of((ragged,), wide) is None
+    away = Feature("away", shape_of(square(10.0, 50.0, 10.1, 50.1)["geometry"], "away"))
+    both = named_areas_of((OwnLayer("layer", (*plain.features, away)),), wide)
+    assert both is not None
+    assert both.names == ("west",)
 
 
 def test_areas_of_one_name_are_told_by_their_outlines(wide: Domain) -> None:

@@ -302,6 +302,9 @@ def test_the_three_facts_in_their_cases(bundle: Bundle) -> None:
     told = {"map": {"agreement": 0.36, "low": 0.05, "high": 0.64}}
     said = three_facts({**statement, "told": told}, none)[0].text
     assert "No region is shown. By the release itself its set agrees to about 0.36 (" in said
+    for epsilon in (20.0, 20.1):
+        statement["guarantee"]["epsilon"] = epsilon
+        assert three_facts(statement, bundle.published)[1].warning == (epsilon > 20.0)
     statement["guarantee"]["epsilon"] = 1.0
     assert (
         three_facts(statement, bundle.published)[1].lead
