@@ -280,14 +280,19 @@ def test_a_column_that_numbers_the_rows_is_refused_when_it_is_read(open_app: Ope
     assert work_of(app).private is None
 
 
-def test_comparing_takes_one_column_and_says_so(planned: AppTest) -> None:
-    planned.switch_page(COMPARE.path).run()
-    assert not planned.exception
-    assert [str(each.value) for each in planned.info] == [
+def test_comparing_takes_one_column_and_says_so(open_app: OpenApp) -> None:
+    app = at_data(open_app, village())
+    work = work_of(app)
+    work.choose(bbox=BOX, region=None, resolution=7)
+    for column in SAID:
+        say(app, column)
+    app.switch_page(COMPARE.path).run()
+    assert not app.exception
+    assert [str(each.value) for each in app.info] == [
         "Comparing takes one column, and these choices have 3: read the data with one of them alone, on the "
         "screen Data, to compare its map."
     ]
-    assert not planned.button
+    assert not app.button
 
 
 def test_maps_that_show_nothing_are_offered_to_be_left_out(planned: AppTest) -> None:

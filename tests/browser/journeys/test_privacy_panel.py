@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -18,7 +19,7 @@ from tests.browser.harness import (
     press,
     unfold,
 )
-from tests.browser.journeys.test_journey import heading, ledger_entries
+from tests.browser.journeys.test_journey import give_coarse_example, heading, ledger_entries
 
 WAIT = PATIENCE * 1000
 
@@ -34,11 +35,13 @@ def finished_example(app: RunningApp, new_page: Callable[..., Page]) -> Page:
 
 @pytest.mark.slow
 def test_solving_is_cancelled_started_again_settled_on_and_kept(
-    app: RunningApp, new_page: Callable[..., Page]
+    app: RunningApp, page: Page, tmp_path: Path
 ) -> None:
-    page = finished_example(app, new_page)
+    give_coarse_example(page, app, tmp_path)
     before = ledger_entries(app)
     go_to(page, "Privacy and utility")
+    press(page, "Search for the best design")
+    heading(page, "The proposal")
     page.get_by_text("Set the agreement", exact=True).click()
     page.get_by_role("button", name="Find the smallest ε for 0.80").click()
     page.get_by_role("button", name="Cancel the solving").click()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from dpgp_core.excursion import exceedance_probability
 from hexcursion.bundle.atlas.derived import chance_of, derived_words
@@ -37,19 +38,20 @@ def atlas(reading: str = "apart", **layers: Any) -> dict[str, Any]:
 
 
 ONE, TWO = ([0.3, -0.8, 0.0], [0.4, 0.2, 0.9]), ([-0.2, 0.6, 0.1], [0.3, 0.5, 0.4])
-DRAWS = 2_000_000
+DRAWS = 400_000
 
 
 def drawn(scale: ResponseScale, field: tuple[list[float], list[float]], seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
+    """Values at one draw from each of as many equal parts of the normal law, in a random order."""
+    shares = (np.random.default_rng(seed).permutation(DRAWS) + 0.5) / DRAWS
     mean, sd = map(np.array, field)
-    return scale.value(mean[:, None] + sd[:, None] * rng.standard_normal((3, DRAWS)))
+    return scale.value(mean[:, None] + sd[:, None] * ndtri(shares))
 
 
 @pytest.mark.parametrize("scales", [(LOG, LOG), (PLAIN, LOG), (PLAIN, PLAIN), (LOG, PLAIN)])
 @pytest.mark.parametrize("kind", ["ratio", "difference", "sum"])
 def test_chances_are_those_of_joint_draws(kind: str, scales: tuple[ResponseScale, ResponseScale]) -> None:
-    """Two million draws of two independent fields have a standard error of at most .00036."""
+    """400,000 draws of two independent fields, spread evenly, have an error of at most .0008."""
     first, second = scales
     found = atlas(a=layer(first, *ONE), b=layer(second, *TWO))
     threshold = {"ratio": 1.2, "difference": 0.7, "sum": 17.0}[kind]

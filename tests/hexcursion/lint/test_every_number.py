@@ -241,7 +241,10 @@ def bundle(folder: Path, case: Case, rows: Sequence[Any] | None = None, *more: s
 EVERY = [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.slow) for name in MECHANISMS]
 
 
-@pytest.mark.parametrize("mechanism", EVERY)
+FIRST = [pytest.param(name, marks=[] if name == OFTEN[0] else pytest.mark.slow) for name in MECHANISMS]
+
+
+@pytest.mark.parametrize("mechanism", FIRST)
 def test_what_is_accepted_of_a_changed_statement_is_listed(
     made: Callable[[str], dict[str, bytes]], mechanism: str
 ) -> None:
@@ -279,11 +282,8 @@ def without(statement: Statement, place: Place) -> Iterator[Statement]:
         return  # no sentence of the program's can be told of it
 
 
-LEFT_OUT = [
-    pytest.param(OF_OWNERS, id=OF_OWNERS),
-    *EVERY,
-    pytest.param(HIDING, marks=pytest.mark.slow, id=HIDING),
-]
+LEFT_OUT = [OF_OWNERS, *(pytest.param(name, marks=pytest.mark.slow) for name in (*MECHANISMS, HIDING))]
+"""Of an owner's release there is a line or block more than of one without."""
 
 
 @pytest.mark.parametrize("mechanism", LEFT_OUT)
@@ -417,7 +417,10 @@ def a_tenth(statement: Statement) -> Statement:
     return told_anew(statement)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    "mechanism",
+    [*(name for name in MECHANISMS if name != "convcnp"), pytest.param("convcnp", marks=pytest.mark.slow)],
+)
 def test_a_tenth_of_all_that_a_release_costs_is_no_cost_of_it(
     made: Callable[[str], dict[str, bytes]], mechanism: str
 ) -> None:

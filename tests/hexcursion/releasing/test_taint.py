@@ -216,13 +216,13 @@ ORDERED = [
     pytest.param(
         replace(case, reference=False),
         id=str(case),
-        marks=pytest.mark.slow if case.mechanism in {name for name, _ in rows("TAINTED")} else (),
+        marks=() if case.mechanism == "noisy-cell-statistics" else pytest.mark.slow,
     )
     for case in EVERY_DAY
     if case.relation == "replace-one"
 ]
-"""Where nobody names reference data: simulated values are dealt to the places of the records. Three releases
-by a mechanism of a package take a minute."""
+"""Where nobody names reference data: simulated values are dealt to the places of the records. Every day there
+are bin means in periods and spectral statistics from a map besides."""
 
 
 @pytest.mark.parametrize("case", ORDERED)
@@ -366,9 +366,12 @@ ATLASES = {
     ),
 }
 """Options, and two tables that differ in one record: in all its columns and its place, or in a gap."""
+ATLASES_OFTEN = ("a gap", "one more", "an answer at a public place")
 
 
-@pytest.mark.parametrize("hidden", [False, True], ids=["exchanged", "one more"])
+@pytest.mark.parametrize(
+    "hidden", [pytest.param(False, marks=pytest.mark.slow, id="exchanged"), pytest.param(True, id="one more")]
+)
 def test_neighbours_beside_a_published_table_differ_in_released_numbers_alone(
     hidden: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -389,7 +392,13 @@ def test_neighbours_beside_a_published_table_differ_in_released_numbers_alone(
     assert told_apart(first, second) == {}
 
 
-@pytest.mark.parametrize(("options", "one", "other"), ATLASES.values(), ids=ATLASES)
+@pytest.mark.parametrize(
+    ("options", "one", "other"),
+    [
+        pytest.param(*case, id=name, marks=[] if name in ATLASES_OFTEN else pytest.mark.slow)
+        for name, case in ATLASES.items()
+    ],
+)
 def test_neighbours_of_an_atlas_differ_in_released_numbers_alone(
     options: list[str],
     one: list[str],

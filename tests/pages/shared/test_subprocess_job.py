@@ -23,7 +23,6 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
-from hexcursion.search.executors import ProcessExecutor
 from pages.privacy.designs import load_and_tune, pilot_job
 from pages.release.releasing import curators_baselines
 from pages.shared import subprocess_job
@@ -32,53 +31,19 @@ from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, HELP
 from pages.shared.subprocess_job import UNASKED, Job, Lost, in_subprocess
 from tests.pages.conftest import texts
+from tests.pages.shared.apart import (
+    Report,
+    awkward,
+    endless,
+    long_sum,
+    measure,
+    quiet,
+    refusing,
+    spread,
+    vanishing,
+)
 from tests.patience import HANG
 from tests.town import Town
-
-Report = Callable[[float, str], None]
-
-
-def endless(report: Report, note: str) -> None:
-    """Computes without a pause, and has a child of its own, until somebody ends both."""
-    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    Path(note).write_text(f"{os.getpid()} {child.pid} {os.nice(0)} {os.environ['TMPDIR']}")
-    report(0.5, "Computing without an end")
-    while True:
-        pass
-
-
-def refusing(report: Report) -> None:
-    raise WorkflowError("Take coarser hexagons.")
-
-
-class Awkward(WorkflowError):
-    """An error whose arguments are not its text."""
-
-    def __init__(self, number: int, text: str) -> None:
-        super().__init__(f"{text} ({number})")
-
-
-def awkward(report: Report) -> None:
-    raise Awkward(7, "No.")
-
-
-def vanishing(report: Report) -> None:
-    os.kill(os.getpid(), 9)
-
-
-def square(work: int, item: int) -> int:
-    return work * item * item
-
-
-def spread(report: Report) -> list[int]:
-    """Worker processes of a process apart."""
-    with ProcessExecutor(2) as executor:
-        return list(executor.map(square, 3, [1, 2, 3]))
-
-
-def measure(report: Report, given: bytes) -> int:
-    return len(given)
-
 
 STANDS_STILL = "import os, signal, sys\n" + (
     "if 'pages.shared.subprocess_job' in sys.orig_argv: os.kill(os.getpid(), signal.SIGSTOP)\n"
@@ -110,10 +75,6 @@ def test_a_computation_is_cancelled_before_it_has_taken_what_it_is_given(
         assert job.wait(HANG)
         assert job.state.state == "cancelled"
     assert in_subprocess(quiet, measure, b"x" * size) == size
-
-
-def quiet(fraction: float, text: str) -> None:
-    """Nobody listens."""
 
 
 @pytest.mark.parametrize(("niceness", "ends"), [(UNASKED, True), (2, False)])
@@ -222,7 +183,7 @@ def test_a_killed_server_takes_its_computations_with_it(tmp_path: Path) -> None:
     note = tmp_path / "note"
     script = (
         "from pages.shared.subprocess_job import in_subprocess\n"
-        "from tests.pages.shared.test_subprocess_job import endless, quiet\n"
+        "from tests.pages.shared.apart import endless, quiet\n"
         f"in_subprocess(quiet, endless, {str(note)!r})"
     )
     server = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": os.getcwd()})
@@ -307,21 +268,14 @@ def test_errors_come_back_as_what_they_are() -> None:
         in_subprocess(quiet, vanishing)
 
 
-@pytest.mark.slow
-def long_sum(report: Report) -> int:
-    """Compute where no Python runs, as GEOS does on a polygon."""
-    return sum(range(10**13))
-
-
 def test_what_computes_longer_than_it_may_ends_with_a_sentence() -> None:
     with pytest.raises(WorkflowError, match="more than 3 seconds of computing") as ended:
         in_subprocess(lambda done, text: None, long_sum, cpu_seconds=3)
     assert not isinstance(ended.value, Lost)
-    assert in_subprocess(lambda done, text: None, spread, cpu_seconds=60) == [3, 12, 27]
 
 
-def test_a_process_apart_can_have_workers_of_its_own() -> None:
-    assert in_subprocess(quiet, spread) == [3, 12, 27]
+def test_a_process_apart_can_have_workers_of_its_own_and_time_enough() -> None:
+    assert in_subprocess(quiet, spread, cpu_seconds=60) == [3, 12, 27]
 
 
 def test_a_worker_process_that_reads_the_app_starts_nothing(root: Path) -> None:

@@ -21,8 +21,10 @@ DOCUMENTED = {
 
 def undocumented(path: Path) -> set[str]:
     """The modules of Streamlit that a file imports beyond the documented ones."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    names, text = set(), path.read_text(encoding="utf-8")
+    if "streamlit." not in text:
+        return names
+    for node in ast.walk(ast.parse(text)):
         modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         modules += [name.name for name in node.names] if isinstance(node, ast.Import) else []
         names |= {name for name in modules if name.startswith("streamlit.")}

@@ -11,36 +11,26 @@ import pytest
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.numbers import significant
 from hexcursion.ledger import open_ledger
-from hexcursion.project.example import county_settings, example_settings
+from hexcursion.project.example import county_settings
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.bench import simulated_release
 from hexcursion.search.executors import Workers
 from hexcursion.search.results import settle_on
 from hexcursion.search.task import FrontierPoint, Utility
+from hexcursion.search.tuning import Tuned
 from hexcursion.words import ratio_words, records_words
 from pages.privacy import designs
-from pages.privacy.designs import dots, family, report_rows, search_job
+from pages.privacy.designs import dots, family, report_rows
 from pages.start.finished import finished_example
-from tests.patience import HANG
 
 
 @pytest.fixture(scope="module")
-def small_example(tmp_path_factory: pytest.TempPathFactory):
-    settings = example_settings(tmp_path_factory.mktemp("example"))
-    return settings.with_changes(
-        resolution=6, priors=("car",), mechanisms=("posterior-sampling",), quick=True
-    )
+def searched() -> tuple[Project, Tuned]:
+    known = finished_example()
+    return known.project, known.tuned
 
 
-@pytest.fixture(scope="module")
-def searched(small_example):
-    job = search_job(small_example)
-    assert job.wait(HANG)
-    return job.result()
-
-
-@pytest.mark.slow
 def test_the_report_says_what_the_search_found(searched) -> None:
     _, tuned = searched
     rows = report_rows(tuned)

@@ -91,7 +91,7 @@ def test_a_survey_of_100_records_is_told_to_be_too_small_on_every_screen(
 RIGHT = r"of 100 records|agreement (of about )?0\.\d|± 0|surely in or surely out; \d|variance unknown where"
 
 
-@pytest.mark.parametrize("records", [149, 150])
+@pytest.mark.parametrize("records", [149, pytest.param(150, marks=pytest.mark.slow)])
 def test_what_specialists_look_at_says_as_little_of_too_few_records(
     open_app: OpenApp, jobs_at_once: None, monkeypatch: pytest.MonkeyPatch, records: int
 ) -> None:
