@@ -86,9 +86,9 @@ class AtlasDesign(SpectralStatisticsDesign):
 
     def field_of(self, column: int) -> PublicPrior:
         """The public belief on a column, from 0, in units of its reach."""
-        one = fixed_design(1.0).for_law("yes-no") if column in self.answers else self
-        spread = one.spread * one.amplitude
-        return PublicPrior(one.middle, spread, one.ridge, self.law_of(column), self.ball, column)
+        design = fixed_design(1.0).for_law("yes-no") if column in self.answers else self
+        spread = design.spread * design.amplitude
+        return PublicPrior(design.middle, spread, design.ridge, self.law_of(column), self.ball, column)
 
 
 def atlas_design(
@@ -108,7 +108,7 @@ def atlas_design(
     yes and -1 for no. `weights` are public priorities, one for each column: twice the weight is half the
     noise.
     """
-    one = fixed_design(spacing)
+    of_column = fixed_design(spacing)
     wide = CLIP_ABOUT_MAP if drift else CLIP
     amounts = columns - len(answers)
     long = min((SHORT if records < MANY else LONG) / wide, 1.0)
@@ -119,22 +119,22 @@ def atlas_design(
     reaches: tuple[float, ...] = ()
     if answers or len(set(weights)) > 1:
         # Answers alone: no rounding may make their vector longer than the root of their number.
-        whole = 1.0 - 1.0 / UNITS
-        radius, reaches = _reaching(columns, long if amounts else whole, answers, weights)
+        below_one = 1.0 - 1.0 / UNITS
+        radius, reaches = _reaching(columns, long if amounts else below_one, answers, weights)
     return AtlasDesign(
-        one.strategy,
-        one.prior,
-        one.lengthscale,
-        one.signal,
-        one.middle,
+        of_column.strategy,
+        of_column.prior,
+        of_column.lengthscale,
+        of_column.signal,
+        of_column.middle,
         spread,
-        one.amplitude,
-        one.ridge,
-        one.mu,
-        common=0.0 if drift else one.common,
-        cutoff_from=one.cutoff_from,
+        of_column.amplitude,
+        of_column.ridge,
+        of_column.mu,
+        common=0.0 if drift else of_column.common,
+        cutoff_from=of_column.cutoff_from,
         drift=drift,
-        paths=one.paths,
+        paths=of_column.paths,
         columns=columns,
         radius=radius,
         presence=presence,
@@ -151,7 +151,7 @@ def _reaching(
     An amount of weight 1 adds `long` squared to the square of the longest vector, as an answer does, whose
     response always has that size. All weights are over the largest, squares of responses go as theirs.
     """
-    shares = [each / max(weights) for each in weights] if len(weights) else [1.0] * columns
+    shares = [weight / max(weights) for weight in weights] if len(weights) else [1.0] * columns
     sizes = [share * (long if column in answers else 1.0) for column, share in enumerate(shares)]
     reaches = tuple(max(1, math.floor(size * UNITS)) / UNITS for size in sizes)
     lengths = [reach if column in answers else reach * long for column, reach in enumerate(reaches)]

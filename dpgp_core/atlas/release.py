@@ -74,14 +74,16 @@ class PreparedAtlas:
     def draw(self, entropy: Entropy) -> Atlas:
         """One release of all layers; every call draws anew."""
         released, count = self.released(ExactNoise(entropy)), self.design.columns
-        layers = [released] if released.sums.ndim == 1 else [released.layer(each) for each in range(count)]
-        found = self._drifted(layers, entropy) if self.fields else self._read(layers, entropy)
+        layers = (
+            [released] if released.sums.ndim == 1 else [released.layer(column) for column in range(count)]
+        )
+        readings = self._drifted(layers, entropy) if self.fields else self._read(layers, entropy)
         fields = self.fields or (None,) * count
-        made = []
-        for read, layer, field in zip(found, layers, fields, strict=True):
-            kept = KeptSums.of(layer, self.plan.features, self.known.cells, field)
-            made.append(replace(read, sums=kept))
-        return Atlas(tuple(made))
+        releases = []
+        for read, layer, field in zip(readings, layers, fields, strict=True):
+            sums = KeptSums.of(layer, self.plan.features, self.known.cells, field)
+            releases.append(replace(read, sums=sums))
+        return Atlas(tuple(releases))
 
     def _read(self, layers: Sequence[SpectralSums], entropy: Entropy) -> Iterator[Released]:
         maps = RANGE_DRAWS if self.design.paths > 1 else 0
@@ -90,36 +92,36 @@ class PreparedAtlas:
 
     def _drifted(self, layers: Sequence[SpectralSums], entropy: Entropy) -> Iterator[Released]:
         for layer, field in zip(layers, self.fields, strict=True):
-            given = GivenSums(self.plan, layer, self.known)
-            yield read_drifted(given, field, Output(self.design.paths, entropy))
+            evidence = GivenSums(self.plan, layer, self.known)
+            yield read_drifted(evidence, field, Output(self.design.paths, entropy))
 
 
 def _read_layers(
     design: AtlasDesign,
     plan: PreparedPlan,
     layers: Sequence[SpectralSums],
-    known: PublicCounts,
+    public_counts: PublicCounts,
     output: Output,
 ) -> Iterator[Released]:
     """Each column as a release of it alone with this noise; amounts of one reach share all but the sums."""
     amounts = design.ball.amounts
-    seen, beside = [layers[column].sums for column in amounts], None
+    layer_sums, joint = [layers[column].sums for column in amounts], None
     read_by = partial(unseen_by, design)
     shared: dict[float, tuple[RateReading, ...]] = {}  # by reach
     for column, released in enumerate(layers):
-        made, layer = _plan_of(design, plan, column), released.in_reach(column)
-        reach, given = design.ball.reach(column), GivenSums(made, layer, known)
+        layer_plan, layer = _plan_of(design, plan, column), released.in_reach(column)
+        reach, evidence = design.ball.reach(column), GivenSums(layer_plan, layer, public_counts)
         if design.presence or column in design.answers:
-            under = each_belief(given)
+            under = each_belief(evidence)
         else:
             if reach not in shared:
-                shared[reach] = each_belief(given)
-            under = tuple(replace(each, seen=layer.sums) for each in shared[reach])
+                shared[reach] = each_belief(evidence)
+            under = tuple(replace(reading, seen=layer.sums) for reading in shared[reach])
         if column in amounts[:1] and design.reading == "likelier" and len(amounts) > 1:
-            beside = together(made, under, seen)
-        if beside is not None and column in amounts:
-            under = beside[amounts.index(column)]
-        yield read_sums(given, read_by, output, under)
+            joint = together(layer_plan, under, layer_sums)
+        if joint is not None and column in amounts:
+            under = joint[amounts.index(column)]
+        yield read_sums(evidence, read_by, output, under)
 
 
 def _plan_of(design: AtlasDesign, plan: PreparedPlan, column: int) -> PreparedPlan:
@@ -137,7 +139,7 @@ def _plan_of(design: AtlasDesign, plan: PreparedPlan, column: int) -> PreparedPl
 
 
 def read_atlas_again(
-    design: AtlasDesign, facts: PublicFacts, kept: Sequence[KeptSums]
+    design: AtlasDesign, facts: PublicFacts, released_sums: Sequence[KeptSums]
 ) -> tuple[Released, ...]:
     """Mean and deviation of every layer, as a release stated them, from the sums of all layers: free.
 
@@ -146,21 +148,23 @@ def read_atlas_again(
     `facts` as for one column (`read_again`). Without paths. Raises InvalidValue if a layer is missing, or the
     sums were made with other features, another noise than the design's, or other counts for each layer.
     """
-    made = prepared_plan(design, facts)
-    layers = [each.again(made.features) for each in kept]
+    plan = prepared_plan(design, facts)
+    layers = [sums.again(plan.features) for sums in released_sums]
     if len(layers) != design.columns:
         raise InvalidValue(f"this atlas has {design.columns} layers, and the sums of {len(layers)} are here.")
-    if any(layer.noise != made.noise for layer in layers):
+    if any(layer.noise != plan.noise for layer in layers):
         raise InvalidValue("the noise of these sums is not that of their design.")
-    shared = [each.counts for each in kept if each.counts is not None]
-    if not design.presence and any(not np.array_equal(each, shared[0]) for each in shared):
+    shared = [sums.counts for sums in released_sums if sums.counts is not None]
+    if not design.presence and any(not np.array_equal(counts, shared[0]) for counts in shared):
         raise InvalidValue("layers of one atlas share their counts, and these do not.")
-    known = public_counts_of(facts, kept[0])
+    public_counts = public_counts_of(facts, released_sums[0])
     if design.drift:
-        pairs = zip(layers, kept, strict=True)
-        return tuple(drifted_again(GivenSums(made, layer, known), each.field) for layer, each in pairs)
+        pairs = zip(layers, released_sums, strict=True)
+        return tuple(
+            drifted_again(GivenSums(plan, layer, public_counts), sums.field) for layer, sums in pairs
+        )
     output = Output(0, SimulationEntropy(0), RANGE_DRAWS)
-    return tuple(_read_layers(design, made, layers, known, output))
+    return tuple(_read_layers(design, plan, layers, public_counts, output))
 
 
 def prepare_atlas(
@@ -215,10 +219,10 @@ def calibrated(design: AtlasDesign, facts: PublicFacts, budget: Budget) -> Atlas
 
     Raises InvalidValue where the mechanism does not protect under these facts.
     """
-    found = mechanism_named(design.mechanism).calibrate(design, facts, budget)
-    if not isinstance(found, AtlasDesign):
+    cheapest = mechanism_named(design.mechanism).calibrate(design, facts, budget)
+    if not isinstance(cheapest, AtlasDesign):
         raise InvalidValue("nothing is proved of an atlas under these public facts: name other neighbours.")
-    return found
+    return cheapest
 
 
 def atlas_guarantee(design: AtlasDesign, facts: PublicFacts) -> Guarantee:
@@ -301,8 +305,8 @@ def release_atlas(
         raise InvalidValue("values must be a table of numbers, one row for each record.")
     refuse_bad_call(index, len(responses), "row of values", lattice.size, epsilon)
     facts = PublicFacts(lattice, n=max(1, index.size))
-    chosen = tuple(answers), _weights(weights, responses.shape[1])
-    design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence, False, *chosen)
+    answers_and_weights = tuple(answers), _weights(weights, responses.shape[1])
+    design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence, False, *answers_and_weights)
     usual: Columns = "apart" if presence or not design.alike else "likelier"
     design = calibrated(replace(design, reading=reading or usual), facts, Budget(epsilon, delta))
     ready = prepare_atlas(design, facts, index, responses)
@@ -313,7 +317,11 @@ def release_atlas(
 
 def _weights(weights: Sequence[float], columns: int) -> tuple[float, ...]:
     """Weights in the order of the columns, from 1/32 of the largest on."""
-    found = tuple(float(each) for each in weights)
-    if found and (len(found) != columns or not min(found) > 0.0 or not max(found) <= 32.0 * min(found)):
+    checked_weights = tuple(float(weight) for weight in weights)
+    if checked_weights and (
+        len(checked_weights) != columns
+        or not min(checked_weights) > 0.0
+        or not max(checked_weights) <= 32.0 * min(checked_weights)
+    ):
         raise InvalidValue("give each column one weight above 0, the largest at most 32 times the smallest.")
-    return found
+    return checked_weights

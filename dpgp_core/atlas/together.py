@@ -41,14 +41,16 @@ class WhiteSums:
     turned: Floats  # (Q, D) orthonormal: z of a column is `turned @ q` and what no sum sees
 
     @classmethod
-    def of(cls, reader: FieldReader, seen: Sequence[Floats]) -> WhiteSums:
+    def of(cls, reader: FieldReader, sums: Sequence[Floats]) -> WhiteSums:
         """Of the sums (p,) of each column, which one reader with paths reads."""
         assert reader.error_root is not None
         link = solve_lower(reader.error_root, np.ascontiguousarray(reader.root @ reader.half))
         left, size, right = np.linalg.svd(link, full_matrices=False)
-        kept = np.square(size) >= FAINT
-        left, size, right = left[:, kept], size[kept], right[kept]
-        white = solve_lower(reader.error_root, np.column_stack([each - reader.offset for each in seen]))
+        clear = np.square(size) >= FAINT
+        left, size, right = left[:, clear], size[clear], right[clear]
+        white = solve_lower(
+            reader.error_root, np.column_stack([column_sums - reader.offset for column_sums in sums])
+        )
         return cls(size, left.T @ white, right.T)
 
     def covariance(self, correlation: Floats) -> Floats:
@@ -78,25 +80,26 @@ class WhiteSums:
         """(k, k) correlation of the columns by expectation and maximisation, from a prior about `alike`."""
         count = self.sums.shape[1]
         start = np.full((count, count), alike) + (1.0 - alike) * np.eye(count)
-        found, freedom = start, count + FREEDOM
+        correlation, freedom = start, count + FREEDOM
         for _ in range(ROUNDS):
-            variance, axes, of_sums = self.apart(found)
+            variance, axes, of_sums = self.apart(correlation)
             mean = (self.size[:, None] * variance / of_sums * (self.sums @ axes)) @ axes.T
             left = (axes * np.sum(variance / of_sums, axis=0)) @ axes.T
-            made = mean.T @ mean + left + freedom * start
-            scale = np.sqrt(made.diagonal())
-            found = made / np.outer(scale, scale)  # each column varies as it is believed to by itself
-        return found
+            scatter = mean.T @ mean + left + freedom * start
+            scale = np.sqrt(scatter.diagonal())
+            # Each column varies as it is believed to by itself
+            correlation = scatter / np.outer(scale, scale)
+        return correlation
 
     def given_others(self, column: int, correlation: Floats) -> GivenOthers:
         """A column's q, (D,), in each direction given the sums of all others."""
-        others = np.delete(np.arange(correlation.shape[0]), column)
-        link = correlation[column, others]
-        inner = self.covariance(correlation[np.ix_(others, others)])
-        pull = np.linalg.solve(inner, np.broadcast_to(link[:, None], (self.size.size, others.size, 1)))[
-            ..., 0
-        ]
-        mean = self.size * np.einsum("dk,dk->d", pull, self.sums[:, others])
+        other_columns = np.delete(np.arange(correlation.shape[0]), column)
+        link = correlation[column, other_columns]
+        inner = self.covariance(correlation[np.ix_(other_columns, other_columns)])
+        pull = np.linalg.solve(
+            inner, np.broadcast_to(link[:, None], (self.size.size, other_columns.size, 1))
+        )[..., 0]
+        mean = self.size * np.einsum("dk,dk->d", pull, self.sums[:, other_columns])
         return GivenOthers(mean, 1.0 - np.square(self.size) * (pull @ link), self.turned)
 
 
@@ -107,15 +110,15 @@ def likeliest(white: WhiteSums) -> tuple[Floats, float]:
     (Schwarz's criterion): below 0 the columns are better read apart.
     """
     count = white.sums.shape[1]
-    tried = [white.correlation(alike) for alike in ALIKE]
-    densities = [white.log_density(each) for each in tried]
+    candidates = [white.correlation(alike) for alike in ALIKE]
+    densities = [white.log_density(correlation) for correlation in candidates]
     best = int(np.argmax(densities))
     penalty = 0.25 * count * (count - 1) * np.log(max(white.seen, 1.0))
-    return tried[best], densities[best] - white.log_density(np.eye(count)) - float(penalty)
+    return candidates[best], densities[best] - white.log_density(np.eye(count)) - float(penalty)
 
 
 def together(
-    plan: Prepared, alone: Sequence[RateReading], seen: Sequence[Floats]
+    plan: Prepared, alone: Sequence[RateReading], sums_by_column: Sequence[Floats]
 ) -> tuple[tuple[RateReading, ...], ...] | None:
     """Readings of each column under each belief given the sums (p,) of all others; None if apart is better.
 
@@ -123,40 +126,42 @@ def together(
     alone. Given the others a column's z is `N(m, S)`: it is read as `m + S^(1/2) z`. Under C = 1 nothing
     changes. Which belief decides between both readings is the one under which all sums are likeliest.
     """
-    white = [WhiteSums.of(each.reader, seen) for each in alone]
-    chosen = [likeliest(each) for each in white]
+    white = [WhiteSums.of(reading.reader, sums_by_column) for reading in alone]
+    likeliest_of = [likeliest(white_sums) for white_sums in white]
     density = [
-        sum(each.reader.log_evidence(sums) for sums in seen) + max(gain, 0.0)
-        for each, (_, gain) in zip(alone, chosen, strict=True)
+        sum(reading.reader.log_evidence(sums) for sums in sums_by_column) + max(gain, 0.0)
+        for reading, (_, gain) in zip(alone, likeliest_of, strict=True)
     ]
-    if chosen[int(np.argmax(density))][1] <= 0.0:
+    if likeliest_of[int(np.argmax(density))][1] <= 0.0:
         return None
     return tuple(
         tuple(
-            _beside(plan, each, sums, one.given_others(column, correlation))
-            for each, one, (correlation, _) in zip(alone, white, chosen, strict=True)
+            _beside(plan, reading, sums, white_sums.given_others(column, correlation))
+            for reading, white_sums, (correlation, _) in zip(alone, white, likeliest_of, strict=True)
         )
-        for column, sums in enumerate(seen)
+        for column, sums in enumerate(sums_by_column)
     )
 
 
-def _beside(plan: Prepared, alone: RateReading, sums: Floats, given: GivenOthers) -> RateReading:
+def _beside(plan: Prepared, alone: RateReading, sums: Floats, others: GivenOthers) -> RateReading:
     """One column's reading with what the others' sums say of it; `sums` (p,) are its own."""
-    mean, variance, turned = given
+    mean, variance, turned = others
     reader, rows = alone.reader, alone.reader.basis.rows
     shorter = 1.0 - np.sqrt(np.clip(variance, LEAST, 1.0))
     basis = FieldBasis(rows - ((rows @ turned) * shorter) @ turned.T, reader.basis.rest)
     shift = reader.prior.deviation * (rows @ (turned @ mean))
-    made = replace(plan, basis=basis, prior=reader.prior).reader(alone.counts)
-    seen = sums - plan.features.values.T @ (alone.counts.mean * shift)
+    reader_given = replace(plan, basis=basis, prior=reader.prior).reader(alone.counts)
+    residual = sums - plan.features.values.T @ (alone.counts.mean * shift)
     # E[z] = m + S^(1/2) w, and what the column's own sums say of z if it had no prior is S^(-1/2) w.
-    weights = made.weights(seen)
+    weights = reader_given.weights(residual)
     along = turned.T @ weights
-    whole = turned @ mean + weights - turned @ (shorter * along)
-    own = weights + turned @ (shorter / (1.0 - shorter) * along)
+    joint_weights = turned @ mean + weights - turned @ (shorter * along)
+    own_weights = weights + turned @ (shorter / (1.0 - shorter) * along)
     # Given its records y, z has precision P, and the map is P^-1 B' W y: others tell of z, not of the scatter
     # y - z, so that E[map] = E[z] - P^-1 (E[z] - own), which is E[z] for S = 1 and m = 0.
     root = reader.given_records(alone.counts)[0]
-    shown = whole - solve_lower(root, solve_lower(root, whole - own), transposed=True)
-    of_map = plan.nodes.spread(reader.prior.mean + reader.prior.deviation * (rows @ shown))
-    return RateReading(made, seen, alone.counts, plan.nodes.spread(shift), of_map)
+    map_weights = joint_weights - solve_lower(
+        root, solve_lower(root, joint_weights - own_weights), transposed=True
+    )
+    of_map = plan.nodes.spread(reader.prior.mean + reader.prior.deviation * (rows @ map_weights))
+    return RateReading(reader_given, residual, alone.counts, plan.nodes.spread(shift), of_map)

@@ -77,14 +77,14 @@ def belief_weights(evidence: Floats, odds: Floats) -> Floats:
 
 
 def read_sums(
-    given: GivenSums, unseen: Unseen, output: Output, under: tuple[RateReading, ...] | None = None
+    evidence: GivenSums, unseen: Unseen, output: Output, under: tuple[RateReading, ...] | None = None
 ) -> Released:
     """The field given one release, with beliefs weighed by the density of the released sums: free.
 
     `under` is the result of `each_belief`, if already computed.
     """
-    plan, released, second, reads = given.plan, given.released, given.second, output.reads
-    under = each_belief(given) if under is None else under
+    plan, released, second, reads = evidence.plan, evidence.released, evidence.second, output.reads
+    under = each_belief(evidence) if under is None else under
     weight = belief_weights(
         np.array([belief.reader.log_evidence(belief.seen) for belief in under]), plan.odds
     )
@@ -98,7 +98,7 @@ def read_sums(
         field.mean,
         field.sd,
         tuple(part for release in releases for part in release.parts),
-        records=_records(given, under, weight),
+        records=_records(evidence, under, weight),
     )
     if reads == "field":
         return read
@@ -107,11 +107,11 @@ def read_sums(
         priors = [belief.reader.prior for belief in under]
         units = [prior.before.deviation / prior.deviation for prior in priors]
         hidden = [part * unit for part, unit in zip(hidden, units, strict=True)]
-    mixture = [Believed(*each) for each in zip(under, readings, weight, hidden, strict=True)]
+    mixture = [Believed(*parts) for parts in zip(under, readings, weight, hidden, strict=True)]
     read = _with_map(read, mixture, output.maps)
     if reads == "map":
         return read
-    return replace(read, model_check=_check(given, under, int(np.argmax(weight))))
+    return replace(read, model_check=_check(evidence, under, int(np.argmax(weight))))
 
 
 def _field(plan: Prepared, belief: RateReading, paths: int, entropy: Entropy) -> Reading:
@@ -129,14 +129,14 @@ def _field(plan: Prepared, belief: RateReading, paths: int, entropy: Entropy) ->
     return Reading(np.clip(mean, -reach, reach), sd, np.clip(draws, -reach, reach))
 
 
-def _records(given: GivenSums, under: tuple[RateReading, ...], weight: Floats) -> Floats:
+def _records(evidence: GivenSums, under: tuple[RateReading, ...], weight: Floats) -> Floats:
     """(N,) expected records of each cell, by the beliefs' weights (B,)."""
-    plan, counts = given.plan, given.released.counts
+    plan, counts = evidence.plan, evidence.released.counts
     places: dict[int, Floats] = {}
     records = np.zeros(plan.nodes.cells)
     for belief, share in zip(under, weight, strict=True):
         if id(belief.counts) not in places:  # most beliefs share one reading of the counts
-            places[id(belief.counts)] = plan.places(given.known, counts, belief.counts)
+            places[id(belief.counts)] = plan.places(evidence.known, counts, belief.counts)
         records += share * places[id(belief.counts)]
     return records
 
@@ -155,12 +155,12 @@ def _with_map(read: Released, mixture: Sequence[Believed], maps: int) -> Release
     """Add the map without privacy of the same records, and a number of its joint draws."""
     assert read.mean is not None
     seeded, of_maps, of_map = SimulationEntropy(0), [], np.zeros(read.mean.size)
-    own = any(each.belief.of_map is not None for each in mixture)
-    means = [_map_mean(each.belief, each.reading) for each in mixture]
-    weight = np.array([each.weight for each in mixture])
-    map_mean = np.asarray(weight @ np.array(means)) if own else read.mean
-    for each, mean, number in zip(mixture, means, shares(weight, maps), strict=True):
-        belief, reading, share, unseen = each
+    has_own = any(believed.belief.of_map is not None for believed in mixture)
+    means = [_map_mean(believed.belief, believed.reading) for believed in mixture]
+    weight = np.array([believed.weight for believed in mixture])
+    map_mean = np.asarray(weight @ np.array(means)) if has_own else read.mean
+    for believed, mean, number in zip(mixture, means, shares(weight, maps), strict=True):
+        belief, reading, share, unseen = believed
         posterior = FieldPosterior(belief.reader, belief.seen)
         of_records = posterior.map_deviation(belief.counts, unseen)
         map_sd = reading.sd * of_records / posterior.deviation()
@@ -173,18 +173,18 @@ def _with_map(read: Released, mixture: Sequence[Believed], maps: int) -> Release
         read,
         map_sd=np.sqrt(of_map),
         map_draws=np.concatenate(of_maps) if of_maps else None,
-        map_mean=map_mean if own else None,
+        map_mean=map_mean if has_own else None,
     )
 
 
 LEAST_DRAWS = 50  # draws of the map without privacy, for its mean and deviation
 
 
-def read_drifted(given: GivenSums, field: PublicField, output: Output) -> Released:
+def read_drifted(evidence: GivenSums, field: PublicField, output: Output) -> Released:
     """The field less the public map given one release that starts from it: free."""
-    plan, released, paths = given.plan, given.released, output.paths
-    reader = DriftReader.of(plan, given.known, released.counts, field).at(released.sums)
-    records = plan.places(given.known, released.counts, reader.counts)
+    plan, released, paths = evidence.plan, evidence.released, output.paths
+    reader = DriftReader.of(plan, evidence.known, released.counts, field).at(released.sums)
+    records = plan.places(evidence.known, released.counts, reader.counts)
     if output.reads == "field":
         mean, sd = reader.stated(released.sums)
         no_paths = np.empty((0, mean.size))
@@ -202,18 +202,18 @@ def read_drifted(given: GivenSums, field: PublicField, output: Output) -> Releas
     )
 
 
-def drifted_again(given: GivenSums, kept: KeptField | None) -> Released:
+def drifted_again(evidence: GivenSums, stored_field: KeptField | None) -> Released:
     """Mean, deviation and check of the same from the stored numbers of the public field, without paths.
 
     Raises InvalidValue if these are missing, or are not those of the plan's domain and law.
     """
-    plan, released = given.plan, given.released
-    if kept is None:
+    plan, released = evidence.plan, evidence.released
+    if stored_field is None:
         raise InvalidValue("the public records that this release starts from are not kept with its sums.")
-    if plan.plan.field.law == "yes-no" and kept.scatter != 1.0:
+    if plan.plan.field.law == "yes-no" and stored_field.scatter != 1.0:
         raise InvalidValue("answers scatter by 1, and the public ones kept with the sums do not.")
-    field = replace(kept.at(plan.nodes, plan.columns), ball=plan.plan.field.ball)
-    reader = DriftReader.of(plan, given.known, released.counts, field).at(released.sums)
+    field = replace(stored_field.at(plan.nodes, plan.columns), ball=plan.plan.field.ball)
+    reader = DriftReader.of(plan, evidence.known, released.counts, field).at(released.sums)
     mean, sd = reader.stated(released.sums)
     return Released(np.empty((0, mean.size)), mean, sd, model_check=reader.check(released.sums))
 
@@ -227,12 +227,12 @@ def _map_mean(belief: RateReading, reading: Reading) -> Floats:
     return unclipped(belief.of_map, spread, prior, np.empty((0, nodes.cells)))[1]
 
 
-def each_belief(given: GivenSums) -> tuple[RateReading, ...]:
+def each_belief(evidence: GivenSums) -> tuple[RateReading, ...]:
     """The readings of a release under each belief, ready for its sums."""
-    plan, released, known, second = given.plan, given.released, given.known, given.second
+    plan, released, public_counts, second = evidence.plan, evidence.released, evidence.known, evidence.second
     if second is not None:
         looks, sums = (Look.first(plan), second[0]), np.concatenate([released.sums, second[1].sums])
-        counts = counts_of_looks(plan, looks, known, (released.counts, second[1].counts))
+        counts = counts_of_looks(plan, looks, public_counts, (released.counts, second[1].counts))
         several = range(len(plan.beliefs))
         return tuple(
             RateReading(read_looks(plan, looks, counts, sums, belief), sums, counts, 0.0)
@@ -240,31 +240,35 @@ def each_belief(given: GivenSums) -> tuple[RateReading, ...]:
         )
     if plan.plan.field.counted:
         return tuple(
-            read_rates(replace(plan, basis=basis, prior=prior), known, released.sums)
+            read_rates(replace(plan, basis=basis, prior=prior), public_counts, released.sums)
             for basis, prior in plan.beliefs
         )
-    counts = plan.counts(known, released.counts)
+    counts = plan.counts(public_counts, released.counts)
     readers = plan.readers(counts)
     if plan.plan.field.law == "yes-no":
         readers = tuple(plan.answers(reader, counts, released.sums) for reader in readers)
     return tuple(RateReading(reader, released.sums, counts, 0.0) for reader in readers)
 
 
-def _check(given: GivenSums, under: tuple[RateReading, ...], best: int) -> ModelCheck | None:
+def _check(evidence: GivenSums, under: tuple[RateReading, ...], best: int) -> ModelCheck | None:
     """Compare sums with the likeliest belief, linearised around its mean; None for few sums.
 
     Of two looks only the first is compared, with the counts given the first alone.
     """
-    plan, sums, known = given.plan, given.released.sums, given.known
+    plan, sums, public_counts = evidence.plan, evidence.released.sums, evidence.known
     if sums.size < FEWEST_CHECKED:
         return None
     if plan.plan.field.counted:
         basis, prior = plan.beliefs[best]
-        return check_rates(replace(plan, basis=basis, prior=prior), known, sums)
+        return check_rates(replace(plan, basis=basis, prior=prior), public_counts, sums)
     reader = under[best].reader
     if reader.linear is None:
         return check_model(reader, under[best].seen)
-    counts = under[best].counts if given.second is None else plan.counts(known, given.released.counts)
+    counts = (
+        under[best].counts
+        if evidence.second is None
+        else plan.counts(public_counts, evidence.released.counts)
+    )
     return check_model(plan.readers(counts)[best], sums)
 
 

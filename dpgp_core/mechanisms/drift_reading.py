@@ -96,12 +96,12 @@ class DriftReader:
 
     @classmethod
     def of_answers(
-        cls, field: PublicField, features: Floats, counts: NodeCounts, noise: float, **known: bool
+        cls, field: PublicField, features: Floats, counts: NodeCounts, noise: float, **flags: bool
     ) -> DriftReader:
         """Reader of answers, by features (M, p), linearised around the public map; see `at`."""
         variance = np.mean([field.before(*belief) for belief in suppositions(TRUSTS_OF_ANSWERS)], axis=0)
         law = LinearLaw.about(field.at_nodes, field.at_nodes, np.sqrt(variance))
-        return cls(field, features, counts, noise, law=law, **known)
+        return cls(field, features, counts, noise, law=law, **flags)
 
     def at(self, sums: Floats) -> DriftReader:
         """Return this reader, or for answers one linearised around its reading of the sums (p,)."""
@@ -114,7 +114,7 @@ class DriftReader:
 
         if self.law is None:
             return self
-        return settled_reader(self, linear, lambda made: made.around(sums), ROUNDS)
+        return settled_reader(self, linear, lambda settling: settling.around(sums), ROUNDS)
 
     def around(self, sums: Floats) -> tuple[Floats, Floats]:
         """(M,) mean and deviation of the field given sums (p,), in linear form, mixed over all beliefs."""
@@ -126,7 +126,7 @@ class DriftReader:
 
     @classmethod
     def of(
-        cls, plan: Prepared, known: PublicCounts, released: Floats | None, field: PublicField | None
+        cls, plan: Prepared, public_counts: PublicCounts, released: Floats | None, field: PublicField | None
     ) -> DriftReader:
         """Reader for released counts (p,), None if places are public; InvalidValue without a field."""
         if field is None:
@@ -135,11 +135,11 @@ class DriftReader:
         return make(
             field,
             plan.features.values,
-            plan.counts(known, released),
+            plan.counts(public_counts, released),
             plan.noise.sums,
-            places_known=known.kind == "known",
-            counts_public=known.kind != "unknown",
-            single=known.single,
+            places_known=public_counts.kind == "known",
+            counts_public=public_counts.kind != "unknown",
+            single=public_counts.single,
         )
 
     def _made(self) -> tuple[Belief, ...]:
@@ -275,8 +275,8 @@ class DriftReader:
         ends = np.cumsum(numbers)
         for belief, number, end in zip(likely_beliefs, numbers, ends, strict=True):
             columns = slice(end - number, end)
-            drawn = np.sqrt(belief.trust) * map_errors[:, columns] + belief.drift * drifted[:, columns]
-            linear, errors = self._draws(belief, self._left(sums), drawn, entropy)
+            changes = np.sqrt(belief.trust) * map_errors[:, columns] + belief.drift * drifted[:, columns]
+            linear, errors = self._draws(belief, self._left(sums), changes, entropy)
             paths, centre, sd = belief.unclipped(self._left(sums), linear.T)
             if number:
                 maps.append(self._maps(belief, paths, errors, entropy))

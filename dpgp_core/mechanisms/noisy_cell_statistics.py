@@ -352,7 +352,11 @@ def _seen(
 
 @questions.law.register
 def _law(
-    design: NoisyCellStatisticsDesign, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
+    design: NoisyCellStatisticsDesign,
+    covariance: Floats,
+    count: Floats,
+    pull: Floats,
+    attacked: Sequence[int],
 ) -> tuple[Floats, Floats]:
-    at = list(seen)
+    at = list(attacked)
     return np.concatenate([pull[at], count[at]]), design.statistic_noise**2 * np.eye(2 * len(at))

@@ -136,13 +136,13 @@ def sharpened_paths(
     if design.scale == 0.0:
         return design
     terms = _terms(design, n, prior_facts)
-    least = least_total(
+    least_noise = least_total(
         epsilon, delta, shift=terms.shift, covariance=terms.covariance, pairs=terms.pairs, start=terms.total
     )
     # The split into two scales is rounded, so an offer may miss the budget by ulps: only an offer
     # that the forward computation confirms is returned.
     for nudge in (1e-12, 1e-9, 1e-6):
-        less = least / terms.total * (1.0 + nudge)
+        less = least_noise / terms.total * (1.0 + nudge)
         offer = replace(design, scale=design.scale * less, noise_scale=design.noise_scale * less)
         if less < 1.0 and path_guarantee(offer, n, prior_facts).epsilon(delta).epsilon <= epsilon:
             return offer

@@ -312,7 +312,7 @@ def _seen(
 
 @questions.law.register
 def _law(
-    design: PosteriorSamplingDesign, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
+    design: PosteriorSamplingDesign, covariance: Floats, count: Floats, pull: Floats, attacked: Sequence[int]
 ) -> tuple[Floats, Floats]:
     """Law of one path at the replaced records' cells, which carry all its information on the
     records."""
@@ -321,7 +321,9 @@ def _law(
     precision, weighted = count / design.ridge**2, pull / design.ridge**2
     left = np.linalg.solve(np.eye(pull.size) + covariance * precision, covariance)
     noisy = design.scale**2 * left + design.noise_scale**2 * covariance
-    return (left @ weighted)[list(seen)], (0.5 * (noisy + noisy.T))[np.ix_(list(seen), list(seen))]
+    return (left @ weighted)[list(attacked)], (0.5 * (noisy + noisy.T))[
+        np.ix_(list(attacked), list(attacked))
+    ]
 
 
 def _split(share: float) -> tuple[float, float]:

@@ -211,13 +211,13 @@ def mean_and_noise(
 
 @singledispatch
 def law(
-    design: Design, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
+    design: Design, covariance: Floats, count: Floats, pull: Floats, attacked: Sequence[int]
 ) -> tuple[Floats, Floats] | None:
     """Exact mean and covariance of the attacker's numbers if all records are in k cells; None if
     unknown.
 
     `covariance` (k, k) is the prior's for these cells; `count`, `pull` (k,) are the number of
-    records and the sum of their responses in each; `seen` are the positions of the attacked cells
+    records and the sum of their responses in each; `attacked` are the positions of the attacked cells
     among the k.
     """
     return None

@@ -87,13 +87,13 @@ def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough
     )
 
 
-def public_counts_of(facts: PublicFacts, kept: KeptSums) -> PublicCounts:
+def public_counts_of(facts: PublicFacts, released_sums: KeptSums) -> PublicCounts:
     """Public knowledge of the counts of a release, from its stored sums."""
-    n = None if facts.relation == "add-or-remove" or kept.noise.ball.presence else float(facts.n)
+    n = None if facts.relation == "add-or-remove" or released_sums.noise.ball.presence else float(facts.n)
     if facts.neighbours == "values-only":
-        return PublicCounts("known", n, kept.public_counts, facts.single)
-    kind: Literal["unknown", "reference"] = "unknown" if kept.public_counts is None else "reference"
-    return PublicCounts(kind, n, kept.public_counts, facts.single)
+        return PublicCounts("known", n, released_sums.public_counts, facts.single)
+    kind: Literal["unknown", "reference"] = "unknown" if released_sums.public_counts is None else "reference"
+    return PublicCounts(kind, n, released_sums.public_counts, facts.single)
 
 
 def grid_records(records: CollapsedRecords) -> GridRecords:
@@ -147,14 +147,14 @@ def map_of_counts(facts: PublicFacts, counts: Floats, lengthscale: float) -> tup
 
 
 def records_again(
-    design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums
+    design: SpectralStatisticsDesign, facts: PublicFacts, released_sums: KeptSums
 ) -> tuple[Floats, Floats]:
     """Mean and deviation (N,) of the number of records of each cell, from released counts: free.
 
     Deviations are 0 if the places of the records are public. Raises InvalidValue as `read_again`.
     """
     plan = prepared_plan(design, facts)
-    released, public = kept.again(plan.features), public_counts_of(facts, kept)
+    released, public = released_sums.again(plan.features), public_counts_of(facts, released_sums)
     if released.noise != plan.noise:
         raise InvalidValue("the noise of these sums is not that of their design.")
     if public.kind == "known" and public.cells is not None:
@@ -175,24 +175,24 @@ def records_again(
     return mean, np.sqrt(np.square(sd) + (1.0 - 1.0 / cells_of_node) * CHANCE * mean)
 
 
-def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums) -> Released:
+def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, released_sums: KeptSums) -> Released:
     """Recompute the stated mean and deviation of the field, and the check, from a release's sums:
     free.
 
     The result has no paths; without a public map it has the deviation and joint draws of the map without
     privacy. It is in response units, without a public prior mean. `facts` supply lattice, number of records,
-    neighbours, unit, law and covariates; counts and public field come from `kept`. Raises InvalidValue if the
-    sums belong to other features, or to another noise than the design's.
+    neighbours, unit, law and covariates; counts and public field come from `released_sums`. Raises
+    InvalidValue if the sums belong to other features, or to another noise than the design's.
     """
     plan = prepared_plan(design, facts)
-    released, public = kept.again(plan.features), public_counts_of(facts, kept)
+    released, public = released_sums.again(plan.features), public_counts_of(facts, released_sums)
     if released.noise != plan.noise:
         raise InvalidValue("the noise of these sums is not that of their design.")
     if design.drift:
-        return drifted_again(GivenSums(plan, released, public), kept.field)
-    second = second_again(design, plan, released, public, kept)
-    given, output = GivenSums(plan, released, public, second), Output(0, SimulationEntropy(0), RANGE_DRAWS)
-    reading = read_sums(given, partial(unseen_by, design), output)
+        return drifted_again(GivenSums(plan, released, public), released_sums.field)
+    second = second_again(design, plan, released, public, released_sums)
+    evidence, output = GivenSums(plan, released, public, second), Output(0, SimulationEntropy(0), RANGE_DRAWS)
+    reading = read_sums(evidence, partial(unseen_by, design), output)
     if reading.mean is None or reading.sd is None:
         raise InvalidValue("these sums state no field.")
     return reading
@@ -213,7 +213,7 @@ class AddedSums:
 
 
 def add_sums(
-    designs: Sequence[SpectralStatisticsDesign], kept: Sequence[KeptSums], facts: PublicFacts
+    designs: Sequence[SpectralStatisticsDesign], released_sums: Sequence[KeptSums], facts: PublicFacts
 ) -> AddedSums:
     """Add the released sums of several holders of disjoint records, and read the field from them:
     free.
@@ -223,7 +223,7 @@ def add_sums(
 
     Parameters
     ----------
-    designs, kept : sequences of equal length
+    designs, released_sums : sequences of equal length
         Design and sums of each holder; the designs differ in mu alone.
     facts : PublicFacts
         Public facts, with the number of records of all holders.
@@ -235,7 +235,7 @@ def add_sums(
     """
     design = replace(designs[0], mu=1.0 / math.sqrt(sum(1.0 / holder.mu**2 for holder in designs)))
     plan = prepared_plan(design, facts)
-    noise = _added_noise([part.noise for part in kept])
+    noise = _added_noise([part.noise for part in released_sums])
     for computed, summed in ((plan.noise.sums, noise.sums), (plan.noise.counts, noise.counts)):
         if computed is None or summed is None:
             same = computed is summed
@@ -243,16 +243,16 @@ def add_sums(
             same = math.isclose(computed, summed, rel_tol=ADDED)
         if not same:
             raise InvalidValue("the noise of these sums is not that of their designs.")
-    counts = [part.counts for part in kept if part.counts is not None]
+    counts = [part.counts for part in released_sums if part.counts is not None]
     sums = KeptSums(
-        np.sum([part.sums for part in kept], axis=0, dtype=np.int64),
+        np.sum([part.sums for part in released_sums], axis=0, dtype=np.int64),
         np.sum(counts, axis=0, dtype=np.int64) if counts else None,
-        kept[0].features,
+        released_sums[0].features,
         plan.noise,
-        _shared_counts([part.public_counts for part in kept], facts),
-        kept[0].field,
+        _shared_counts([part.public_counts for part in released_sums], facts),
+        released_sums[0].field,
     )
-    if any(not same_field(part.field, kept[0].field) for part in kept[1:]):
+    if any(not same_field(part.field, released_sums[0].field) for part in released_sums[1:]):
         raise InvalidValue("these releases start from other public records: use one published reference.")
     expected = records_again(design, facts, sums)[0]
     return AddedSums(design, noise, read_again(design, facts, sums), expected)
@@ -279,10 +279,10 @@ def _shared_counts(counts: Sequence[Floats | None], facts: PublicFacts) -> Float
 
 def second_again(
     design: SpectralStatisticsDesign,
-    made: Prepared,
+    plan: Prepared,
     released: SpectralSums,
-    known: PublicCounts,
-    kept: KeptSums,
+    public_counts: PublicCounts,
+    released_sums: KeptSums,
 ) -> tuple[Look, SpectralSums] | None:
     """Recompute the second look from the sums of the first; return it with its sums, or None without one.
 
@@ -290,12 +290,12 @@ def second_again(
     differ.
     """
     # Corollary 4 (docs/spectral-statistics.md, section 4): a function of the first release, so recomputable.
-    if (kept.second is None) != (design.first == 0.0):
+    if (released_sums.second is None) != (design.first == 0.0):
         raise InvalidValue("the design and its sums disagree about a second look.")
-    if kept.second is None:
+    if released_sums.second is None:
         return None
-    look = second_look(made, released, known, design.looks[1], design.tight)
-    again = kept.second.again(look.features)
+    look = second_look(plan, released, public_counts, design.looks[1], design.tight)
+    again = released_sums.second.again(look.features)
     if again.noise != look.noise:
         raise InvalidValue("the noise of the second look is not that of its design.")
     return look, again
@@ -328,12 +328,12 @@ class PreparedSums:
     def draw(self, entropy: Entropy) -> Released:
         (released,) = self.released(ExactNoise(entropy))
         stored = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
-        given = GivenSums(self.plan, released, self.known)
+        evidence = GivenSums(self.plan, released, self.known)
         output = Output(self.design.paths, entropy, _maps(self.design), self.reads)
         if self.field is not None:
-            read = read_drifted(given, self.field, output)
+            read = read_drifted(evidence, self.field, output)
         else:
-            read = read_sums(given, partial(unseen_by, self.design), output)
+            read = read_sums(evidence, partial(unseen_by, self.design), output)
         return replace(read, sums=stored)
 
 
@@ -381,8 +381,8 @@ class PreparedLooks:
 
     def _read(self, first: SpectralSums, look: Look, second: SpectralSums, entropy: Entropy) -> Released:
         design, plan = self.design, self.plan
-        given = GivenSums(plan, first, self.known, (look, second))
+        evidence = GivenSums(plan, first, self.known, (look, second))
         output = Output(design.paths, entropy, _maps(design), self.reads)
-        reading = read_sums(given, partial(unseen_by, design), output)
+        reading = read_sums(evidence, partial(unseen_by, design), output)
         second_sums = KeptSums.of(second, look.features)
         return replace(reading, sums=KeptSums.of(first, plan.features, self.known.cells, None, second_sums))

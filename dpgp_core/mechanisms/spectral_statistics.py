@@ -200,15 +200,15 @@ class SpectralStatistics(Mechanism):
         records.refuse_outside(facts.lattice.size)
         if design.ball != ONE_COLUMN:
             raise InvalidValue("several columns are released together: use `dpgp_core.release_atlas`.")
-        plan, known = prepared_plan(design, facts), known_counts(facts, records)
+        plan, public_counts = prepared_plan(design, facts), known_counts(facts, records)
         if design.first:
-            return PreparedLooks(design, plan, known, records, facts.reads)
+            return PreparedLooks(design, plan, public_counts, records, facts.reads)
         if design.drift and facts.field is None:
             raise InvalidValue(NO_FIELD)
         if plan.plan.field.counted and np.any(records.units * UNIT != records.count):
             raise InvalidValue("records that are counted have no values: each response must be 1.")
         field = facts.field if design.drift else None
-        return PreparedSums(design, plan, grid_records(records), known, field, facts.reads)
+        return PreparedSums(design, plan, grid_records(records), public_counts, field, facts.reads)
 
     def describe(self, design: SpectralStatisticsDesign) -> str:
         looks = (
@@ -265,8 +265,8 @@ def stated(
 
     def make() -> tuple[SharedReadings, ...]:
         entropy, thin = SimulationEntropy(SEED + 5 + draws), max(1, plan.nodes.size // DETAIL)
-        drawn = SharedReadings(plan, counts, public, releases, entropy, draws, thin=thin)
-        return under_beliefs(plan, drawn)
+        readings = SharedReadings(plan, counts, public, releases, entropy, draws, thin=thin)
+        return under_beliefs(plan, readings)
 
     noise = (design.strategy, design.prior, design.lengthscale, design.signal, design.mu)
     same = (counts.tobytes(), noise, design.common, design.covariates, releases, draws)

@@ -60,16 +60,18 @@ class Ball:
             raise InvalidValue("no vector is longer than the root of the number of columns: use that radius.")
         if len(self.reaches) not in (0, self.columns):
             raise InvalidValue("every column needs its reach, or none has one.")
-        if any(not 0.0 < each <= 1.0 or (each * _ONE) % 1.0 for each in self.reaches):
+        if any(not 0.0 < reach <= 1.0 or (reach * _ONE) % 1.0 for reach in self.reaches):
             raise InvalidValue("a reach is a multiple of 2^-10, above 0 and at most 1.")
         if list(self.answers) != sorted(set(self.answers)) or not set(self.answers) <= set(
             range(self.columns)
         ):
             raise InvalidValue("the columns of answers are numbered from 0, each once and in order.")
-        held = [self.whole_reach(column) ** 2 for column in self.answers]
-        if self.limit < sum(held) or (self.presence and self.columns * max(held, default=0) > self.limit):
+        squares = [self.whole_reach(column) ** 2 for column in self.answers]
+        if self.limit < sum(squares) or (
+            self.presence and self.columns * max(squares, default=0) > self.limit
+        ):
             raise InvalidValue("answers of this reach are longer than the radius: take a smaller reach.")
-        if self.amounts and self.limit == sum(held):
+        if self.amounts and self.limit == sum(squares):
             raise InvalidValue("answers of this reach leave nothing to the amounts: take a smaller reach.")
 
     @property
@@ -96,7 +98,9 @@ class Ball:
         if self == ONE_COLUMN:
             return ""
         yes = f", {len(self.answers)} of them answers of yes and no" if self.answers else ""
-        reaches = f", which reach {', '.join(f'{each:.4g}' for each in self.reaches)}" if self.reaches else ""
+        reaches = (
+            f", which reach {', '.join(f'{reach:.4g}' for reach in self.reaches)}" if self.reaches else ""
+        )
         return f"; {self.columns} columns{yes} in a ball of radius {self.radius:.4g}{reaches}"
 
     @property
@@ -163,8 +167,8 @@ class Ball:
         # are.
         mean, deviation, column = law
         total = float(np.hypot(deviation, scatter))
-        own = next(iter(self.amounts), 0) if column is None else column  # answers alone: no amount is read
-        steps, first, second = _cut_response(self, own, float(f"{mean:.12g}"), float(f"{total:.12g}"))
+        amount = next(iter(self.amounts), 0) if column is None else column  # answers alone: no amount is read
+        steps, first, second = _cut_response(self, amount, float(f"{mean:.12g}"), float(f"{total:.12g}"))
         size, weight = _normal_nodes()
         at = np.asarray(value, dtype=np.float64)[..., None] + scatter * size
         cut_response = np.sign(at) * np.interp(np.abs(at), steps, first)
@@ -197,15 +201,15 @@ def _shortened(integers: Ints, limits: Ints) -> Ints:
 
 
 @lru_cache(maxsize=64)
-def _cut_response(ball: Ball, own: int, mean: float, deviation: float) -> tuple[Floats, Floats, Floats]:
+def _cut_response(ball: Ball, column: int, mean: float, deviation: float) -> tuple[Floats, Floats, Floats]:
     """Responses (S,) of a column from 0 to 1 reach, and first and second moment of each after the
     cut to the ball."""
     steps = np.linspace(0.0, 1.0, _STEPS + 1)
-    reach = ball.reach(own)
-    others = tuple(ball.reach(each) for each in ball.amounts if each != own)
-    square, weight = _others(others, mean, deviation)
-    held = sum(ball.reach(each) ** 2 for each in ball.answers)
-    radius = ball.radius if not held else math.sqrt(max(ball.radius**2 - held, 0.0))
+    reach = ball.reach(column)
+    reaches = tuple(ball.reach(other) for other in ball.amounts if other != column)
+    square, weight = _others(reaches, mean, deviation)
+    answers_square = sum(ball.reach(other) ** 2 for other in ball.answers)
+    radius = ball.radius if not answers_square else math.sqrt(max(ball.radius**2 - answers_square, 0.0))
     # Cutting scales all amounts by the radius that is theirs over their length, if that is below 1.
     length = np.sqrt(np.square(reach * steps)[:, None] + square)
     share = np.minimum(1.0, radius / np.maximum(length, 1e-12))

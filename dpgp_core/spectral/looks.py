@@ -51,8 +51,8 @@ class Look:
 
     def responses(self, value: Floats) -> Floats:
         """Responses (M, K) of records with values (M, K) at the nodes."""
-        held = np.clip(value, -1.0, 1.0)
-        return np.asarray(np.clip((held - self.centre[:, None]) / self.bound, -1.0, 1.0))
+        clipped = np.clip(value, -1.0, 1.0)
+        return np.asarray(np.clip((clipped - self.centre[:, None]) / self.bound, -1.0, 1.0))
 
     def records(self, nodes: Nodes, cells: Ints, counts: Ints, singles: Ints) -> GridRecords:
         """What records say at this look: each is rounded by itself, so one record changes one response.
@@ -61,12 +61,14 @@ class Look:
         look's response of every record in units of 2^-10, cell by cell.
         """
         apart = singles * UNIT - np.repeat(self.centre[nodes.place[cells]], counts)
-        whole = np.rint(np.clip(apart / self.bound, -1.0, 1.0) * (1 << RESPONSE_BITS)).astype(np.int64)
+        responses = np.rint(np.clip(apart / self.bound, -1.0, 1.0) * (1 << RESPONSE_BITS)).astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        return GridRecords(cells, counts, np.add.reduceat(whole, starts))
+        return GridRecords(cells, counts, np.add.reduceat(responses, starts))
 
 
-def second_look(plan: Prepared, released: SpectralSums, known: PublicCounts, mu: float, tight: float) -> Look:
+def second_look(
+    plan: Prepared, released: SpectralSums, public_counts: PublicCounts, mu: float, tight: float
+) -> Look:
     """Where a second look of parameter mu > 0 should look: a function of what the first has released.
 
     `tight` > 0 is its clip bound in deviations of a record about the map that the first look gives. The
@@ -76,20 +78,20 @@ def second_look(plan: Prepared, released: SpectralSums, known: PublicCounts, mu:
     which changes no inner product, and makes them a function of R that is not sensitive to the last digits.
     Whatever they are, they are priced as they are.
     """
-    counts = plan.counts(known, released.counts)
+    counts = plan.counts(public_counts, released.counts)
     looks = (Look.first(plan),)
-    readers = [read_looks(plan, looks, counts, released.sums, each) for each in range(len(plan.beliefs))]
-    reader = max(readers, key=lambda each: each.log_evidence(released.sums))
+    readers = [read_looks(plan, looks, counts, released.sums, belief) for belief in range(len(plan.beliefs))]
+    reader = max(readers, key=lambda reader: reader.log_evidence(released.sums))
     basis, law = reader.basis, reader.prior.before
     value, left = reader.mean(released.sums), reader.deviation()
     weight = expected(plan, counts)
-    seen = counts.mean / counts.mean.sum()
-    bound = min(1.0, tight * float(np.sqrt(law.scatter**2 + seen @ np.square(left))))
+    shares = counts.mean / counts.mean.sum()
+    bound = min(1.0, tight * float(np.sqrt(law.scatter**2 + shares @ np.square(left))))
     centre = np.clip(value, -1.0, 1.0)
     look = Look(plan.features, plan.noise, centre, bound)
     linear = linear_laws(law, (look,), value, left)
     (slope_at,), ((rest_at,),) = linear.slope, linear.left
-    slope = float(seen @ slope_at) * law.deviation
+    slope = float(shares @ slope_at) * law.deviation
     size = basis.rows.shape[1]
     # (I - G' V^-1 G) = C C', the covariance of the basis's weights
     covariance = np.eye(size) - reader.half.T @ reader.half
@@ -99,12 +101,12 @@ def second_look(plan: Prepared, released: SpectralSums, known: PublicCounts, mu:
     values = np.maximum(values, np.finfo(np.float64).tiny)  # rounding may leave a zero below 0
     powers = water_filling(
         slope**2 * values,
-        float(seen @ rest_at),
+        float(shares @ rest_at),
         plan.plan.sensitivity / mu,
         float(weight.sum()),
     )
-    made = rows @ ((turned * np.sqrt(powers / values)) @ turned.T)
-    features = coarse_features(made)
+    metric = rows @ ((turned * np.sqrt(powers / values)) @ turned.T)
+    features = coarse_features(metric)
     noise = noise_for(mu, inner_products(features), plan.plan.relation)
     return Look(features, noise, centre, bound)
 
@@ -138,39 +140,43 @@ def linear_laws(law: PublicPrior, looks: Sequence[Look], value: Floats, deviatio
     chance /= chance.sum()
     wide = np.sqrt(law.scatter**2 + np.square(deviation))
     at = value[:, None] + wide[:, None] * points
-    found = np.array([look.responses(at) for look in looks])
-    mean = found @ chance
-    slope = (found @ (chance * points)) / wide
-    product = np.einsum("amk,bmk->abm", found * chance, found)
+    responses = np.array([look.responses(at) for look in looks])
+    mean = responses @ chance
+    slope = (responses @ (chance * points)) / wide
+    product = np.einsum("amk,bmk->abm", responses * chance, responses)
     square = np.square(deviation)
-    moved = slope[:, None] * slope[None] * square
-    left = product - mean[:, None] * mean[None] - moved
-    for each in range(len(looks)):
-        left[each, each] = np.maximum(left[each, each], LEAST_REST)
-    return LinearLaws(mean - slope * value, slope, left, mean[:, None] * mean[None] + moved)
+    covariance = slope[:, None] * slope[None] * square
+    left = product - mean[:, None] * mean[None] - covariance
+    for look_number in range(len(looks)):
+        left[look_number, look_number] = np.maximum(left[look_number, look_number], LEAST_REST)
+    return LinearLaws(mean - slope * value, slope, left, mean[:, None] * mean[None] + covariance)
 
 
 def counts_of_looks(
-    plan: Prepared, looks: Sequence[Look], known: PublicCounts, released: Sequence[Floats | None]
+    plan: Prepared, looks: Sequence[Look], public_counts: PublicCounts, released: Sequence[Floats | None]
 ) -> NodeCounts:
     """Posterior of the counts per node given those (p,) that every look has released.
 
     Raises InvalidValue if counts were not released and nothing is known of them.
     """
     sizes = [look.features.size for look in looks]
-    if known.kind == "known":
-        assert known.cells is not None
-        return NodeCounts.known(plan.nodes.gather(known.cells), sum(sizes))
+    if public_counts.kind == "known":
+        assert public_counts.cells is not None
+        return NodeCounts.known(plan.nodes.gather(public_counts.cells), sum(sizes))
     if any(counts is None for counts in released) or any(look.noise.counts is None for look in looks):
         raise InvalidValue("counts were not released: say what is known of them.")
     noise = np.repeat([look.noise.counts for look in looks], sizes)
-    first, *_ = counted = [counts for counts in released if counts is not None]
+    first, *_ = released_counts = [counts for counts in released if counts is not None]
     rows = np.hstack([look.features.values for look in looks])
     # as if all had noise of deviation 1, then back
-    found = read_counts(
-        plan.count_prior(known, first), rows / noise, np.concatenate(counted) / noise, 1.0, plan.nodes
+    posterior = read_counts(
+        plan.count_prior(public_counts, first),
+        rows / noise,
+        np.concatenate(released_counts) / noise,
+        1.0,
+        plan.nodes,
     )
-    return NodeCounts(found.mean, found.error * np.outer(noise, noise), found.growth)
+    return NodeCounts(posterior.mean, posterior.error * np.outer(noise, noise), posterior.growth)
 
 
 def read_looks(
@@ -183,37 +189,37 @@ def read_looks(
     """
     basis, prior = plan.beliefs[belief]
     basis = basis.following(expected(plan, counts), FUNCTIONS)
-    before, m = prior.before, counts.mean
-    value, deviation = np.full(m.size, before.mean), before.deviation * np.sqrt(basis.variance)
+    law_before, m = prior.before, counts.mean
+    value, deviation = np.full(m.size, law_before.mean), law_before.deviation * np.sqrt(basis.variance)
     stacked = [look.features.values for look in looks]
     sizes = [look.features.size for look in looks]
     parts = [slice(sum(sizes[:i]), sum(sizes[: i + 1])) for i in range(len(looks))]
     noise = np.repeat([look.noise.sums**2 for look in looks], sizes)
     reader: FieldReader | None = None
     for _ in range(ROUNDS):
-        law = linear_laws(before, looks, value, deviation)
+        law = linear_laws(law_before, looks, value, deviation)
         link = np.vstack(
             [
-                (a * (m * before.deviation * law.slope[i])[:, None]).T @ basis.rows
+                (a * (m * law_before.deviation * law.slope[i])[:, None]).T @ basis.rows
                 for i, a in enumerate(stacked)
             ]
         )
         offset = np.concatenate(
-            [a.T @ (m * (law.start[i] + law.slope[i] * before.mean)) for i, a in enumerate(stacked)]
+            [a.T @ (m * (law.start[i] + law.slope[i] * law_before.mean)) for i, a in enumerate(stacked)]
         )
         error = counts.error.copy()
-        for i, one in enumerate(parts):
+        for i, rows in enumerate(parts):
             for j, other in enumerate(parts[: i + 1]):
-                rest = np.square(m * before.deviation) * law.slope[i] * law.slope[j] * basis.rest
-                block = stacked[i].T @ (stacked[j] * (m * law.left[i, j] + rest)[:, None])
+                unread = np.square(m * law_before.deviation) * law.slope[i] * law.slope[j] * basis.rest
+                block = stacked[i].T @ (stacked[j] * (m * law.left[i, j] + unread)[:, None])
                 size = float(law.size[i, j] @ m / m.sum())
-                error[one, other] = size * error[one, other] + block
-                error[other, one] = error[one, other].T
+                error[rows, other] = size * error[rows, other] + block
+                error[other, rows] = error[rows, other].T
         error[np.diag_indices_from(error)] += noise
         root = cholesky(error + link @ link.T, "the covariance of the released sums", "use more noise")
         linear = LinearLaw(
-            law.start[0] + law.slope[0] * before.mean,
-            np.maximum(law.slope[0], 1e-6) * before.deviation,
+            law.start[0] + law.slope[0] * law_before.mean,
+            np.maximum(law.slope[0], 1e-6) * law_before.deviation,
             np.sqrt(law.left[0, 0]),
         )
         half = solve_lower(root, link)

@@ -189,29 +189,30 @@ class Prepared:
         column_odds = np.ones(1) if self.plan.field.counted else plain
         return np.concatenate([COLUMNS * column_odds, (1.0 - COLUMNS) * plain])
 
-    def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
+    def count_prior(self, public_counts: PublicCounts, released: Floats) -> CountPrior:
         """Prior of the counts; an n that is not public is estimated from the released counts (p,)."""
-        shape = self.nodes.cells_per_node if known.cells is None else self.nodes.gather(known.cells)
-        n = known.n if known.n is not None else estimated_number(self.features, shape, released)
-        if known.kind == "reference" and known.cells is not None:
-            return prior_from_reference(self.nodes, known.cells, n, single=known.single)
-        return prior_of_unknown(self.nodes, n, self.shape.rows, single=known.single)
+        cells, n = public_counts.cells, public_counts.n
+        shape = self.nodes.cells_per_node if cells is None else self.nodes.gather(cells)
+        n = estimated_number(self.features, shape, released) if n is None else n
+        if public_counts.kind == "reference" and cells is not None:
+            return prior_from_reference(self.nodes, cells, n, single=public_counts.single)
+        return prior_of_unknown(self.nodes, n, self.shape.rows, single=public_counts.single)
 
-    def counts(self, known: PublicCounts, released: Floats | None) -> NodeCounts:
+    def counts(self, public_counts: PublicCounts, released: Floats | None) -> NodeCounts:
         """Posterior of the counts per node given released counts (p,), None if the places are public.
 
         A rough plan uses single precision. Raises InvalidValue if counts are neither released nor public.
         """
-        if known.kind == "known" and known.cells is not None:
-            return NodeCounts.known(self.nodes.gather(known.cells), self.features.size)
+        if public_counts.kind == "known" and public_counts.cells is not None:
+            return NodeCounts.known(self.nodes.gather(public_counts.cells), self.features.size)
         if released is None or self.noise.counts is None:
             raise InvalidValue("counts were not released: say what is known of them.")
-        prior = self.count_prior(known, released)
+        prior = self.count_prior(public_counts, released)
         return read_counts(
             prior, self.features.values, released, self.noise.counts, self.nodes, rough=self.plan.rough
         )
 
-    def places(self, known: PublicCounts, released: Floats | None, counts: NodeCounts) -> Floats:
+    def places(self, public_counts: PublicCounts, released: Floats | None, counts: NodeCounts) -> Floats:
         """(N,) expected records per cell, which decide where a map can be judged: free.
 
         They come from `counts`, with one exception. If the counts of a reference were the prior and the
@@ -219,10 +220,10 @@ class Prepared:
         the reference then hides records in cells where it has few. In this case the released counts are read
         again with their number alone as public knowledge.
         """
-        moved = known.kind == "reference" and counts.growth > 1.0
-        if not moved or released is None or self.noise.counts is None:
+        has_moved = public_counts.kind == "reference" and counts.growth > 1.0
+        if not has_moved or released is None or self.noise.counts is None:
             return counts.at_cells(self.nodes)
-        prior = self.count_prior(replace(known, kind="unknown", cells=None), released)
+        prior = self.count_prior(replace(public_counts, kind="unknown", cells=None), released)
         prior = prior.likelier_alone(self.features.values, released, self.noise.counts)
         counts_alone = read_counts(
             prior, self.features.values, released, self.noise.counts, self.nodes, rough=self.plan.rough
@@ -252,7 +253,7 @@ class Prepared:
 
         deviation = prior.before.deviation * np.sqrt(basis.variance)
         first = linear(np.array([np.full(deviation.size, prior.before.mean), deviation]))
-        return settled_reader(first, linear, lambda made: (made.mean(sums), made.deviation()))
+        return settled_reader(first, linear, lambda settling: (settling.mean(sums), settling.deviation()))
 
 
 class SpectralModel:
@@ -369,11 +370,11 @@ class SpectralModel:
         return _Core(features, products, noise, shape, further)
 
     def bases_of_counts(
-        self, prior: str, lengthscale: float, kept: int | None = None
+        self, prior: str, lengthscale: float, count: int | None = None
     ) -> tuple[FieldBasis, ...]:
         """The field's basis under each of BELIEFS_OF_COUNTS; their ranges multiply `lengthscale`, metres."""
         return tuple(
-            FieldBasis.of(self.smooth_pairs(prior, wide * lengthscale), kept).with_own(share)
+            FieldBasis.of(self.smooth_pairs(prior, wide * lengthscale), count).with_own(share)
             for wide, _, share, _ in BELIEFS_OF_COUNTS
         )
 

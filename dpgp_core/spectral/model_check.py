@@ -72,11 +72,11 @@ class ModelCheck:
     change: Change | None = None  # None if the reading starts from no public map
 
 
-def check_model(reader: FieldReader, sums: Floats, drawn: Floats | None = None) -> ModelCheck:
+def check_model(reader: FieldReader, sums: Floats, draws: Floats | None = None) -> ModelCheck:
     """Compare released sums (p,) with draws of the model that reads them, given the counts'
     posterior.
 
-    `drawn` (p, REPLICATES) are draws of a model that is not linear.
+    `draws` (p, REPLICATES) are draws of a model that is not linear.
 
     Under the model the whitened sums are p independent standard normal numbers. The statistics are
     their mean square in three groups (too wide or too narrow), the largest of them, the largest
@@ -86,8 +86,8 @@ def check_model(reader: FieldReader, sums: Floats, drawn: Floats | None = None) 
     of statistics (min-P test: Westfall and Young 1993).
     """
     link = reader.basis.rows @ reader.half.T
-    if drawn is not None:
-        expected = _statistics(reader.nodes.lattice, link, solve_lower(reader.root, drawn).T)
+    if draws is not None:
+        expected = _statistics(reader.nodes.lattice, link, solve_lower(reader.root, draws).T)
     elif reader in _EXPECTED:
         expected = _EXPECTED[reader]
     else:

@@ -42,8 +42,8 @@ class FieldBasis:
         leading = slice(None if count is None else max(1, count))
         rows = pairs.vectors[:, leading] * np.sqrt(pairs.values[leading])
         rows = rows / np.sqrt(pairs.variance)[:, None]
-        rest = 1.0 - np.einsum("ij,ij->i", rows, rows)
-        return cls(rows, np.clip(rest, 0.0, 1.0))
+        remainder = 1.0 - np.einsum("ij,ij->i", rows, rows)
+        return cls(rows, np.clip(remainder, 0.0, 1.0))
 
     def with_common(self, share: float) -> FieldBasis:
         """Add a constant column with a share of the variance: an unknown mean that all nodes
@@ -193,15 +193,15 @@ class PublicPrior:
 @lru_cache(maxsize=256)
 def _clipped(prior: PublicPrior) -> tuple[float, float, float]:
     """Mean and deviation of g(f), and the record noise, as in `ClippedPrior`; cached for several releases."""
-    # Law of total variance: `spread` is the variance of g(f), `rest` the mean variance given f.
+    # Law of total variance: `spread` is the variance of g(f), `remainder` the mean variance given f.
     points = np.linspace(-_REACH, _REACH, _POINTS)
     weights = np.exp(-0.5 * np.square(points))
     weights /= weights.sum()
     first, second = prior.moments(prior.mean + prior.deviation * points)
     mean = float(weights @ first)
     spread = float(weights @ np.square(first - mean))
-    rest = float(weights @ (second - np.square(first)))
-    return mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(rest, 1e-18)))
+    remainder = float(weights @ (second - np.square(first)))
+    return mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(remainder, 1e-18)))
 
 
 @dataclass(frozen=True)

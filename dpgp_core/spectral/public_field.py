@@ -357,9 +357,9 @@ def column_shares(columns: Floats | None) -> dict[float, float]:
     return {0.0: 0.0} | {part: np.log(ODDS / len(COLUMNS)) for part in COLUMNS if columns is not None}
 
 
-def alike(one: Floats, other: Floats) -> Floats:
+def alike(columns: Floats, other: Floats) -> Floats:
     """(A, B) covariance of sums of columns (A, k) and (B, k), with normal weights of total variance 1."""
-    return np.asarray(one @ other.T / one.shape[1])
+    return np.asarray(columns @ other.T / columns.shape[1])
 
 
 def _root(covariance: Floats) -> Floats:

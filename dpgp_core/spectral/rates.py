@@ -41,10 +41,10 @@ class RateReading:
     of_map: Floats | None = None
 
 
-def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading:
+def read_rates(plan: Prepared, public_counts: PublicCounts, sums: Floats) -> RateReading:
     """Read the log rate of counted records from their released sums (p,): post-processing, free.
 
-    The cells (N,) of `known` are the public numbers E over which records are counted: they have any
+    The cells (N,) of `public_counts` are the public numbers E over which records are counted: they have any
     sum for the law "rate", and are the expected numbers of records for "density". Raises
     InvalidValue if one is not positive.
 
@@ -55,23 +55,23 @@ def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading
     Otherwise the level of all rates is one more unknown, which a relative risk leaves out at the
     end.
     """
-    public = _public(made.nodes, known)
-    total = known.n if known.n is not None else estimated_number(made.features, public, sums)
+    public = _public(plan.nodes, public_counts)
+    total = public_counts.n if public_counts.n is not None else estimated_number(plan.features, public, sums)
     expected = public * (total / public.sum())
-    prior = made.prior.before
-    value, deviation = _before(made)
+    prior = plan.prior.before
+    value, deviation = _before(plan)
     # The fixed point is the Gaussian law with the least Kullback-Leibler distance from the
     # posterior (docs/spectral-statistics.md, section 4, "Counted records").
     for _ in range(ROUNDS):
         rate = expected * np.exp(value + 0.5 * np.square(deviation))
-        if known.n is not None:
+        if public_counts.n is not None:
             rate *= total / rate.sum()
-        reader, _, fixed = _linear(made, rate, value, levelled=known.n is None)
+        reader, _, fixed = _linear(plan, rate, value, levelled=public_counts.n is None)
         observed, counts = sums - fixed, NodeCounts.known(rate, sums.size)
         value, deviation, still = _moved(value, deviation, reader.mean(observed), reader.deviation())
         if still:
             break
-    if known.n is None and prior.law == "density":
+    if public_counts.n is None and prior.law == "density":
         return RateReading(reader, observed, counts, float(np.log(total / public.sum())))
     reader = replace(reader, basis=_without_level(reader.basis, rate))
     value, deviation = reader.mean(observed), reader.deviation()
@@ -79,28 +79,28 @@ def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading
     return RateReading(reader, observed, counts, _shift(prior, rate, total, float(public.sum())))
 
 
-def check_rates(made: Prepared, known: PublicCounts, sums: Floats) -> ModelCheck:
+def check_rates(plan: Prepared, public_counts: PublicCounts, sums: Floats) -> ModelCheck:
     """Compare released sums (p,) of counted records with draws of the model that reads them.
 
-    Fields, counts and noise are drawn from the basis and prior of `made`. All sums are whitened by
+    Fields, counts and noise are drawn from the basis and prior of `plan`. All sums are whitened by
     the model linearised around its mean, and centred by their number of records, public or
     estimated.
     """
-    public = _public(made.nodes, known)
-    total = known.n if known.n is not None else estimated_number(made.features, public, sums)
+    public = _public(plan.nodes, public_counts)
+    total = public_counts.n if public_counts.n is not None else estimated_number(plan.features, public, sums)
     expected, entropy = public * (total / public.sum()), SimulationEntropy(SEED)
-    reader, loadings, fixed = _linear(made, expected, _before(made)[0], levelled=False)
-    basis, size = made.basis, (expected.size, REPLICATES)
+    reader, loadings, fixed = _linear(plan, expected, _before(plan)[0], levelled=False)
+    basis, size = plan.basis, (expected.size, REPLICATES)
     field = basis.rows @ entropy.normal((basis.rows.shape[1], REPLICATES))
     field += np.sqrt(basis.rest)[:, None] * entropy.normal(size)
-    rate = expected[:, None] * np.exp(made.prior.before.deviation * field)
+    rate = expected[:, None] * np.exp(plan.prior.before.deviation * field)
     rate *= total / rate.sum(axis=0)
     # Poisson counts have variance equal to their mean. A few sums over many hexagons are nearly
     # normal, so normal counts serve for them.
     counts = rate + np.sqrt(rate) * entropy.normal(size)
-    replicates = loadings.T @ counts + made.noise.sums * entropy.normal((sums.size, REPLICATES))
+    replicates = loadings.T @ counts + plan.noise.sums * entropy.normal((sums.size, REPLICATES))
     # An estimated number of records leaves no deviation along the mean of the features.
-    if known.n is None:
+    if public_counts.n is None:
         replicates -= np.outer(fixed, fixed @ replicates) / (fixed @ fixed)
     return check_model(reader, sums - fixed, replicates)
 
@@ -135,17 +135,17 @@ def _linear(
 
 
 def rates_of_records(
-    nodes: Nodes, basis: FieldBasis, prior: PublicPrior, known: PublicCounts, counts: Floats
+    nodes: Nodes, basis: FieldBasis, prior: PublicPrior, public_counts: PublicCounts, counts: Floats
 ) -> tuple[Floats, Floats, float]:
     """(N,) mean and deviation of the log rate given counts (N,) of every cell: the map without
     privacy.
 
-    `known` is as in `read_rates`, but the number of records is the sum of the counts. The third
+    `public_counts` is as in `read_rates`, but the number of records is the sum of the counts. The third
     result is the log density of the counts given their number, up to a constant: the lower bound of
     variational inference, by which beliefs are compared.
     """
     at = nodes.gather(np.asarray(counts, dtype=np.float64))
-    total, public = float(at.sum()), _public(nodes, known)
+    total, public = float(at.sum()), _public(nodes, public_counts)
     expected = public * (total / public.sum())
     spread, residual = prior.deviation, np.square(prior.deviation) * basis.rest
     value, deviation = np.full(at.size, prior.mean), spread * np.sqrt(basis.variance)

@@ -208,33 +208,39 @@ class _Series:
         self.size = min(DIRECTIONS, max(2 * period.made.features.size + 64 for period in periods))
         self.counts = joint_counts(model, self.periods, self.times)
 
-    def basis(self, prior: SeriesPrior, most: int = DIRECTIONS) -> FieldBasis:
-        return FieldBasis.of(self.model.smooth_pairs(prior.name, prior.lengthscale), min(most, self.size))
+    def basis(self, prior: SeriesPrior, directions: int = DIRECTIONS) -> FieldBasis:
+        return FieldBasis.of(
+            self.model.smooth_pairs(prior.name, prior.lengthscale), min(directions, self.size)
+        )
 
     def rows(self, prior: SeriesPrior, basis: FieldBasis) -> Floats:
         """(M, Q + 2) the field in the unit of values: patterns, the common level, and shifts."""
         even = np.ones((basis.rest.size, 1))
         return np.hstack([prior.deviation * basis.rows, prior.level * even, prior.shift * even])
 
-    def decays(self, prior: SeriesPrior, most: int = DIRECTIONS) -> list[Floats]:
+    def decays(self, prior: SeriesPrior, directions: int = DIRECTIONS) -> list[Floats]:
         # The common level never changes (decay 1); shifts are independent from period to period
         # (decay 0).
-        size = self.basis(prior, most).rows.shape[1]
+        size = self.basis(prior, directions).rows.shape[1]
         steps = np.diff(self.times, prepend=self.times[0])
         return [np.concatenate([np.full(size, prior.memory**step), [1.0, 0.0]]) for step in steps]
 
     def seen(
-        self, prior: SeriesPrior, lines: Sequence[_Linear | None], first: int = 0, most: int = DIRECTIONS
+        self,
+        prior: SeriesPrior,
+        lines: Sequence[_Linear | None],
+        first: int = 0,
+        directions: int = DIRECTIONS,
     ) -> list[Seen | None]:
-        """The first `most` sums of each period from `first` on, as observations of its state."""
-        basis = self.basis(prior, most)
+        """The first `directions` sums of each period from `first` on, as observations of its state."""
+        basis = self.basis(prior, directions)
         rows = self.rows(prior, basis)
         observations: list[Seen | None] = []
         for period, line, counts in list(zip(self.periods, lines, self.counts, strict=True))[first:]:
             if period is None or line is None or counts is None:
                 observations.append(None)
                 continue
-            a, m = period.made.features.values[:, :most], counts.mean
+            a, m = period.made.features.values[:, :directions], counts.mean
             size = a.shape[1]
             loaded = (m * line.slope)[:, None] * a
             expected = m * (line.first + line.slope * (prior.middle + self.around - line.at))

@@ -97,25 +97,25 @@ def _density(observation: Seen, mean: Floats, covariance: Floats) -> tuple[Float
     return root, white, across, -0.5 * (float(white @ white) + spread + white.size * LOG_TWO_PI)
 
 
-def chain_evidence(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> float:
+def chain_evidence(observations: Sequence[Seen | None], decays: Sequence[Floats]) -> float:
     """Log density of all observations, nats, for decays (Q,) each; as `smoothed`, at half of its
     cost."""
-    return float(sum(_filtered(seen, decays).densities))
+    return float(sum(_filtered(observations, decays).densities))
 
 
-def smoothed(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> Chain:
+def smoothed(observations: Sequence[Seen | None], decays: Sequence[Floats]) -> Chain:
     """The states given all observations: one solve of size p and one of size Q for each period.
 
-    `seen` has one entry for each period, None without an observation; `decays` (Q,) lead from the
+    `observations` has one entry for each period, None without an observation; `decays` (Q,) lead from the
     previous period, so the first is not used. Raises NumericalFailure for a covariance that is not
     positive definite.
     """
     # Kalman filter forward, Rauch-Tung-Striebel smoother backward.
-    states = _filtered(seen, decays, still=True)
+    states = _filtered(observations, decays, still=True)
     means, covariances = states.means, states.covariances
     shared: list[Floats] = []
     ends = covariances[-1]
-    for period in range(len(seen) - 2, -1, -1):
+    for period in range(len(observations) - 2, -1, -1):
         decay, filtered = decays[period + 1], covariances[period]
         ahead = decay[:, None] * filtered * decay
         # With decay 1 a state that was observed exactly has no variance ahead: the jitter keeps it

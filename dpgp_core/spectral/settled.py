@@ -18,14 +18,14 @@ STEP = 0.5
 Reader = TypeVar("Reader")
 
 
-def settled(read: Callable[[Floats], Floats], found: Floats, rounds: int = ROUNDS) -> Floats:
-    """Approach a fixed point of `read` by half steps from `found`, the reading of the first round.
+def settled(read: Callable[[Floats], Floats], start: Floats, rounds: int = ROUNDS) -> Floats:
+    """Approach a fixed point of `read` by half steps from `start`, the reading of the first round.
 
-    `found` has any shape; `read` returns the same shape.
+    `start` has any shape; `read` returns the same shape.
     """
     for _ in range(rounds - 1):
-        found = found + STEP * (read(found) - found)
-    return found
+        start = start + STEP * (read(start) - start)
+    return start
 
 
 def settled_reader(

@@ -59,9 +59,9 @@ class SharedReadings:
 
     def __init__(
         self,
-        made: Prepared,
+        plan: Prepared,
         counts: Floats,
-        known: PublicCounts,
+        public_counts: PublicCounts,
         releases: int,
         entropy: Entropy,
         draws: int = 2,
@@ -69,22 +69,22 @@ class SharedReadings:
         same: bool = True,
         thin: int = 1,
     ) -> None:
-        self._made = made
-        self._some, self._between = made.nodes.thinned(thin)
+        self._made = plan
+        self._some, self._between = plan.nodes.thinned(thin)
         self._along: dict[int, tuple[Floats, Floats]] = {}
-        a = made.features.values
-        private = made.noise.counts is not None
+        a = plan.features.values
+        private = plan.noise.counts is not None
         draws = whole("draws", draws) if private else 1
         per_draw = -(-whole("releases", releases) // draws)  # division rounded up
-        at_nodes = made.nodes.gather(np.asarray(counts, dtype=np.float64))
+        at_nodes = plan.nodes.gather(np.asarray(counts, dtype=np.float64))
         plain, n = a.T @ at_nodes, float(at_nodes.sum())
         simulated = []
         for _ in range(draws):
             released = None
-            if made.noise.counts is not None:
-                released = plain + made.noise.counts * entropy.normal(a.shape[1])
-            read = made.counts(drawn_anew(known, n, same, entropy), released)
-            simulated.append((read, made.noise.sums * entropy.normal((a.shape[1], per_draw))))
+            if plan.noise.counts is not None:
+                released = plain + plan.noise.counts * entropy.normal(a.shape[1])
+            read = plan.counts(drawn_anew(public_counts, n, same, entropy), released)
+            simulated.append((read, plan.noise.sums * entropy.normal((a.shape[1], per_draw))))
         self._drawn = [self._products(*draw) for draw in simulated]
 
     def _products(self, read: NodeCounts, noise: Floats) -> _Drawn:
@@ -200,17 +200,19 @@ class SharedReadings:
         return np.asarray(along @ (1.0 / (1.0 + ratio * strength)) + basis.rest[self._some])
 
 
-def drawn_anew(known: PublicCounts, n: float, same: bool, entropy: Entropy) -> PublicCounts:
+def drawn_anew(public_counts: PublicCounts, n: float, same: bool, entropy: Entropy) -> PublicCounts:
     """Draw public counts like those of another period, for n records; unchanged unless `same`."""
-    known = replace(known, n=None if known.n is None else n)
-    if not same or known.kind != "reference" or known.cells is None:
-        return known
-    chance = entropy.uniform(known.cells.size)
-    if known.single:
-        cells = np.where(chance < REPEATED, known.cells, 0.0)
+    public_counts = replace(public_counts, n=None if public_counts.n is None else n)
+    if not same or public_counts.kind != "reference" or public_counts.cells is None:
+        return public_counts
+    chance = entropy.uniform(public_counts.cells.size)
+    if public_counts.single:
+        cells = np.where(chance < REPEATED, public_counts.cells, 0.0)
     else:
-        cells = np.where(known.cells > 0, _poisson_quantile(chance, np.maximum(known.cells, 1e-9)), 0.0)
-    return replace(known, cells=cells if cells.sum() > 0 else known.cells)
+        cells = np.where(
+            public_counts.cells > 0, _poisson_quantile(chance, np.maximum(public_counts.cells, 1e-9)), 0.0
+        )
+    return replace(public_counts, cells=cells if cells.sum() > 0 else public_counts.cells)
 
 
 def _poisson_quantile(chance: Floats, mean: Floats) -> Floats:

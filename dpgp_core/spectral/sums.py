@@ -281,11 +281,11 @@ class KeptField:
         )
 
 
-def same_field(one: KeptField | None, other: KeptField | None) -> bool:
+def same_field(field: KeptField | None, other: KeptField | None) -> bool:
     """Whether two public fields have the same numbers, up to rounding on different machines."""
-    if one is None or other is None:
-        return one is other
-    pairs = ((getattr(one, each.name), getattr(other, each.name)) for each in fields(KeptField))
+    if field is None or other is None:
+        return field is other
+    pairs = ((getattr(field, item.name), getattr(other, item.name)) for item in fields(KeptField))
     return all(np.shape(m) == np.shape(t) and np.allclose(m, t, atol=1e-9) for m, t in pairs)
 
 
