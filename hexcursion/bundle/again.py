@@ -128,8 +128,8 @@ def check_price(bundle: Bundle) -> PublicFacts:
     if isinstance(design, PosteriorSamplingDesign) and guarantee["cost"]["distance"] == 0.0:
         # drawn in floating point, as before exact paths: the receipt says that no proof covers that
         proved = replace(proved, distance=0.0)
-    check_noise(guarantee, proved, complete=bundle.told_whole)
-    if bundle.told_whole and (guarantee["bound"], guarantee["bound_source"]) != (
+    check_noise(guarantee, proved, complete=bundle.is_complete)
+    if bundle.is_complete and (guarantee["bound"], guarantee["bound_source"]) != (
         proof.bound,
         proof.source,
     ):
@@ -194,7 +194,7 @@ def _check_model(bundle: Bundle, verdict: Mapping[str, Any], check: ModelCheck |
     """Refuse a statement whose model check or change differs from `check`, or that omits what it
     holds."""
     stated_check, changed = verdict.get("model"), verdict.get("change")
-    if stated_check is None and check is not None and bundle.told_whole:
+    if stated_check is None and check is not None and bundle.is_complete:
         raise BundleError(LACKING.format(what="its model"))
     if stated_check is not None and (
         check is None or abs(stated_check["chance"] - check.chance) > CHANCE_TOLERANCE
@@ -202,7 +202,7 @@ def _check_model(bundle: Bundle, verdict: Mapping[str, Any], check: ModelCheck |
         raise BundleError(f"The stated check of the model does not follow from {layout.RELEASED_SUMS}.")
     change, records = None if check is None else check.change, bundle.records
     if changed is None:
-        if change is not None and bundle.told_whole:
+        if change is not None and bundle.is_complete:
             raise BundleError(LACKING.format(what="a change since the public map"))
         return
     if change is None or records is None:
@@ -228,7 +228,7 @@ def _check_range(bundle: Bundle, follows: FieldAgain) -> None:
     verdict = bundle.statement.get("told") or {}
     stated_map = verdict.get("map")
     ranged = stated_map is not None and "low" in stated_map
-    if not verdict or not (ranged or bundle.told_whole):
+    if not verdict or not (ranged or bundle.is_complete):
         return
     judged = ("agreement", "right", "found")
     shown_map = None if follows.shown_map is None else rounded_field(*follows.shown_map)

@@ -27,7 +27,7 @@ from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.change import check_change
 from hexcursion.bundle.statement.designs import todays_schema
-from hexcursion.bundle.statement.expected import check_told
+from hexcursion.bundle.statement.expected import check_verdict
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.sums import StoredSums, sums_of
 from hexcursion.bundle.tables import covariates_of, field_of, read_paths
@@ -144,7 +144,7 @@ class Bundle:
     covariates: Floats | None = None
     # whether its schema is today's, so that its statement tells everything that follows from the
     # sums
-    told_whole: bool = False
+    is_complete: bool = False
 
     @property
     def paths(self) -> Floats:
@@ -243,7 +243,7 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     if not compared:
         check_layers(contents, bundle)
     complete = today and bundle.field is not None
-    check_told(statement, bundle.published, sums=bundle.sums is not None, complete=complete)
+    check_verdict(statement, bundle.published, sums=bundle.sums is not None, complete=complete)
     check_change(statement)
     return bundle
 

@@ -118,7 +118,9 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         ]:
             raise BundleError(f"{name} does not have the columns that the privacy statement names.")
         table = table_of(file, name, column_names)
-    return kept_of({column: leading(table.column(column), name) for column in column_names}, statement, cells)
+    return sums_from_columns(
+        {column: leading(table.column(column), name) for column in column_names}, statement, cells
+    )
 
 
 def stated_kinds(statement: Mapping[str, Any]) -> list[str]:
@@ -150,7 +152,7 @@ def stated_kinds(statement: Mapping[str, Any]) -> list[str]:
     return column_names
 
 
-def kept_of(
+def sums_from_columns(
     columns: Mapping[str, NDArray[Any]], statement: Mapping[str, Any], cells: int, ball: Ball = ONE_COLUMN
 ) -> StoredSums:
     """The sums of one column from `columns` of (p,), (N,) or (M,) numbers, by the names of `COLUMNS`. Raise

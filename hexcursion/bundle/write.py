@@ -31,7 +31,7 @@ from hexcursion.bundle.read import Bundle, bundle_from_contents, published_produ
 from hexcursion.bundle.statement.build import build_statement, facts, statement_text
 from hexcursion.bundle.statement.change import change_of
 from hexcursion.bundle.statement.designs import schema_bytes
-from hexcursion.bundle.statement.expected import map_block, told_block
+from hexcursion.bundle.statement.expected import map_block, verdict_block
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.sums import sums_bytes, sums_of
 from hexcursion.bundle.tables import (
@@ -151,7 +151,7 @@ def bundle_contents(
         products = published_products(statement, domain, values)
         change = change_of(release, statement["subject"])
         of_map = map_block(products, shown_map, release.map_draws)
-        verdict = told_block(products, statement, of_map, release.model_check, change)
+        verdict = verdict_block(products, statement, of_map, release.model_check, change)
         statement = {**statement, "told": verdict}
         if added_names := layout.added_files(EXPORTS):
             statement["exports"] = added_names

@@ -181,7 +181,7 @@ def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Fin
 def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     """Papers that differ from the statement; another version of this program may word them anew."""
     statement = dict(bundle.statement)
-    if not bundle.told_whole:
+    if not bundle.is_complete:
         yield checks.Finding(
             "papers-not-compared",
             "Unknown: an earlier version wrote this bundle, so its papers are not compared here.",

@@ -231,7 +231,7 @@ def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
     return f"{text}; {rival_words}."
 
 
-def fixed_said(result: SearchResult) -> str:
+def fixed_design_words(result: SearchResult) -> str:
     """What was chosen of a fixed design."""
     focused = result.chosen.response.origin == FOCUSED
     return "its clip bound was chosen in simulated worlds" if focused else "nothing was searched"
@@ -242,7 +242,7 @@ def fixed_words(
 ) -> tuple[str, ...]:
     """The proposal without reference data, what simulated worlds tell of it, and what would tell more."""
     title = mechanism_of(result.chosen.design).title
-    text = f"No reference data: one fixed design of {title.lower()}, {fixed_said(result)}."
+    text = f"No reference data: one fixed design of {title.lower()}, {fixed_design_words(result)}."
     if caution := few_words(expected, yardsticks):
         return (text, f"{caution}.")
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
@@ -250,15 +250,15 @@ def fixed_words(
     agreement = range_words(expected.low, expected.high, little=expected.little)
     ranges = ", ".join(f"{world_range:g}" for world_range in WORLD_RANGES)
     return (
-        *filter(None, [records_said(expected, yardsticks)]),
+        *filter(None, [records_sentence(expected, yardsticks)]),
         f"{text} In simulated worlds, with ranges of {ranges} hexagons, its agreement (IoU) with the map "
         f"without privacy, in judged hexagons, is {ratio_words(expected.agreement)} on average, {agreement}.",
-        *filter(None, [beside_words(result)]),
+        *filter(None, [context_words(result)]),
         "The private values may be unlike all of these worlds: reference data would tell more.",
     )
 
 
-def records_said(expected: Expected | None, yardsticks: Yardsticks | None) -> str:
+def records_sentence(expected: Expected | None, yardsticks: Yardsticks | None) -> str:
     """How many records a map is expected to show on their right side, and other maps; "" where unknown, or
     where records are too few to say."""
     if expected is None or expected.records is None or yardsticks is None or yardsticks.few is not None:
@@ -291,13 +291,13 @@ def start_words(plain: SearchResult, mapped: SearchResult) -> str:
     )
 
 
-def beside_words(result: SearchResult) -> str:
+def context_words(result: SearchResult) -> str:
     """Area and shown hexagons, in judged ones; "" where neither is known."""
-    found, parts = result.chosen.utility, []
-    if math.isfinite(found.area_error):
-        parts.append(f"its area is {off_words(found.area_error)}")
-    if math.isfinite(found.right):
-        parts.append(f"{right_words(found.right)} of the hexagons that it shows are right")
+    utility, parts = result.chosen.utility, []
+    if math.isfinite(utility.area_error):
+        parts.append(f"its area is {off_words(utility.area_error)}")
+    if math.isfinite(utility.right):
+        parts.append(f"{right_words(utility.right)} of the hexagons that it shows are right")
     return f"In judged hexagons {', '.join(parts)}." if parts else ""
 
 

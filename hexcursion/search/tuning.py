@@ -21,15 +21,15 @@ from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import FOCUSED, ResponseScale, tidy
 from hexcursion.search.choice import (
     Choice,
-    beside_words,
+    context_words,
     cutoff_words,
     early_words,
     edge_words,
     expected_of,
-    fixed_said,
+    fixed_design_words,
     fixed_words,
     proposal_words,
-    records_said,
+    records_sentence,
     start_words,
     tuning_of,
     unused_words,
@@ -104,11 +104,11 @@ class Tuned:
             )
         sentences += [
             proposal_words(self.result, self.tried_on),
-            *filter(None, [records_said(self.choice.expected, self.choice.yardsticks)]),
+            *filter(None, [records_sentence(self.choice.expected, self.choice.yardsticks)]),
             *filter(None, [early_words(self.result), self.starts]),
         ]
         sentences += edge_words(self.result)
-        sentences += filter(None, [beside_words(self.result), cutoff_words(self.result)])
+        sentences += filter(None, [context_words(self.result), cutoff_words(self.result)])
         sentences += unused
         if self.free_agreement is not None:
             sentences.append(
@@ -375,7 +375,7 @@ SCORED_BY = {"iou": "expected agreement", "bce": "cross-entropy of their chances
 def _detail(project: Project, result: SearchResult) -> str:
     if result.fixed:
         what = "no reference data" if project.settings.reference is None else "no reference data show change"
-        return f"{what}, so one design for all such data; {fixed_said(result)}"
+        return f"{what}, so one design for all such data; {fixed_design_words(result)}"
     text = f"{plural(result.evaluated, 'design')} scored by {SCORED_BY[result.objective]}"
     if result.public_mean and result.further:
         text += ", in worlds that drifted from the reference"

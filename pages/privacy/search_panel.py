@@ -8,7 +8,7 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
-from hexcursion.search.choice import fixed_said, records_said
+from hexcursion.search.choice import fixed_design_words, records_sentence
 from hexcursion.search.results import at_budget
 from hexcursion.search.score import takes_fixed
 from hexcursion.search.task import FrontierPoint, Scored
@@ -187,7 +187,7 @@ def _found(work: Workspace, outcome: SearchOutcome) -> Scored:
         path_panels.show_choices(work, outcome, candidate)
     with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
         scored_words = f"{outcome.tuned.result.evaluated:,} designs were scored"
-        fixed = f"one fixed design, {fixed_said(outcome.tuned.result)}"
+        fixed = f"one fixed design, {fixed_design_words(outcome.tuned.result)}"
         what = fixed if outcome.tuned.result.fixed else scored_words
         st.caption(f"Measured on {plain(outcome.project.tried_on)}; {plain(what)}.")
         if not too_few:
@@ -290,7 +290,7 @@ def verdict(outcome: SearchOutcome) -> str:
         return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
     if outcome.few:
         return f"Not stopped, but {outcome.few}."
-    sentence = records_said(choice.expected, choice.yardsticks)
+    sentence = records_sentence(choice.expected, choice.yardsticks)
     if not sentence:
         return "Nothing is known of how right this map will be: its design was given by hand."
     return f"Worth releasing for ε {epsilon:g}: {sentence[:1].lower()}{sentence[1:]}"

@@ -17,7 +17,7 @@ from hexcursion.ledger.errors import Unreleased
 from hexcursion.ledger.sentences import alike_text, shared_text
 from hexcursion.releasing.transaction import Plan
 from hexcursion.search.atlas import foretold_words
-from hexcursion.search.choice import records_said
+from hexcursion.search.choice import records_sentence
 from hexcursion.settings import field
 from hexcursion.settings.names import ReferenceKind
 from pages.release import checks
@@ -217,7 +217,7 @@ def _question(work: Workspace, outcome: SearchOutcome, budget: BudgetState, tota
     else:
         figures = {"orange": expected.orange, "finds": expected.finds}
         promise = "" if expected.finds is None else promise_words(figures, settings.direction)
-        sentence = " ".join(filter(None, [records_said(expected, outcome.choice.yardsticks), promise]))
+        sentence = " ".join(filter(None, [records_sentence(expected, outcome.choice.yardsticks), promise]))
         st.markdown(
             f"**{plain(sentence)}** Expected, from releases simulated on {plain(_basis(expected.basis))}."
             if sentence

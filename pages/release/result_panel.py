@@ -11,7 +11,7 @@ from geo.maps.linked import Mode, Pane, boundary_lines
 from geo.maps.painting import LegendEntry, Painting, legend, paint_baseline, paint_difference
 from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.change import change_told
+from hexcursion.bundle.statement.change import change_sentence
 from hexcursion.bundle.statement.expected import agreement_between, doubts_of, shown_words
 from hexcursion.bundle.statement.promise import TOO_FEW
 from hexcursion.comparing.own_records import own_records
@@ -71,7 +71,7 @@ def for_curator(work: Workspace, outcome: SearchOutcome, release_id: str) -> Non
     _own_records(outcome, products, threshold)
     with st.expander("Agreement (IoU) with the map without privacy", icon=":material/functions:"):
         _agreement(products, private)
-        _agreement_told(viewer)
+        _show_agreement_figures(viewer)
     _doubts(viewer)
     release_words = "The finished example" if is_shipped(release_id) else f"Released as {release_id}"
     st.caption(
@@ -142,7 +142,7 @@ def _own_records(outcome: SearchOutcome, products: Products, threshold: float) -
         st.warning(plain(yardstick.advice), icon=":material/block:")
 
 
-def _agreement_told(viewer: Viewer) -> None:
+def _show_agreement_figures(viewer: Viewer) -> None:
     """The figures expected beforehand and stated by the release; not of too few records."""
     statement = viewer.bundle.statement
     if shown_words(viewer.bundle.published, statement) == TOO_FEW:
@@ -150,7 +150,7 @@ def _agreement_told(viewer: Viewer) -> None:
     verdict, expected = statement.get("told"), statement["expected"]
     expected_agreement = None if expected is None else expected["agreement"]
     of_map = {} if verdict is None or verdict["map"] is None else verdict["map"]
-    if figures := told_words(
+    if figures := agreement_figures(
         expected_agreement, of_map.get("agreement"), agreement_between(of_map).rstrip(",")
     ):
         st.caption(plain(figures))
@@ -161,11 +161,11 @@ def _doubts(viewer: Viewer) -> None:
     statement = viewer.bundle.statement
     for against in doubts_of(statement, shown_words(viewer.bundle.published, statement)):
         st.warning(plain(against), icon=":material/difference:")
-    if changed := change_told(statement):
+    if changed := change_sentence(statement):
         st.info(plain(changed), icon=":material/compare_arrows:")
 
 
-def told_words(expected: float | None, stated_agreement: float | None, between: str = "") -> str:
+def agreement_figures(expected: float | None, stated_agreement: float | None, between: str = "") -> str:
     """The agreements expected and stated, in [0, 1], rounded as the sentences below do; "" for neither.
 
     `between`: the range of the stated one, which follows its number.

@@ -37,7 +37,7 @@ from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import products_block, statement_text
 from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import design_from, schema_bytes
-from hexcursion.bundle.statement.expected import map_block, told_block
+from hexcursion.bundle.statement.expected import map_block, verdict_block
 from hexcursion.bundle.tables import rounded_field
 from hexcursion.comparing.attacks import changes, one_more, two_editions
 from hexcursion.comparing.practice import Records, Rule, Target, careful, minimum, smoothed
@@ -119,7 +119,7 @@ def pages_anew(place: Path) -> None:
     bundle = replace(bundle, statement={**bundle.statement, "products": products})
     shown = bundle.shown if map_field is None or by_map else rounded_field(*map_field)
     of_map = map_block(bundle.published, shown, read.map_draws)
-    block = told_block(bundle.published, bundle.statement, of_map, check, change)
+    block = verdict_block(bundle.published, bundle.statement, of_map, check, change)
     # the same numbers, and the consequences of its sums in today's words
     bundle = replace(bundle, statement={**bundle.statement, "told": block})
     statement = bundle.statement

@@ -22,7 +22,7 @@ from hexcursion.project.model import Project
 from hexcursion.search.tuning import Tuned
 from pages.release import release_panel, result_panel
 from pages.release.releasing import budget_state, plan, release
-from pages.release.result_panel import told_words
+from pages.release.result_panel import agreement_figures
 from pages.shared.session import side_jobs
 from pages.shared.session.outcome import SearchOutcome
 from pages.shared.session.workspace import Workspace
@@ -36,19 +36,19 @@ from tests.patience import HANG
 
 
 def test_an_expected_agreement_is_rounded_as_the_sentences_below_round_it() -> None:
-    assert told_words(0.7399, 0.8161) == (
+    assert agreement_figures(0.7399, 0.8161) == (
         "Agreement at the published threshold: expected beforehand 0.73, stated by the release itself 0.82; "
         "the true agreement stands above."
     )
-    assert told_words(None, 0.5) == (
+    assert agreement_figures(None, 0.5) == (
         "Agreement at the published threshold: stated by the release itself 0.50; "
         "the true agreement stands above."
     )
-    assert told_words(None, 0.5, ", between 0.33 and 0.70 with a chance of 80 %") == (
+    assert agreement_figures(None, 0.5, ", between 0.33 and 0.70 with a chance of 80 %") == (
         "Agreement at the published threshold: stated by the release itself 0.50, between 0.33 and 0.70 with "
         "a chance of 80 %; the true agreement stands above."
     )
-    assert told_words(None, None) == ""
+    assert agreement_figures(None, None) == ""
 
 
 def test_what_a_release_states_of_its_map_stands_below_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ from hexcursion.bundle.read import (
 )
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.statement.expected import check_told
+from hexcursion.bundle.statement.expected import check_verdict
 from hexcursion.bundle.sums import StoredSums
 from hexcursion.bundle.tables import read_paths
 from hexcursion.bundle.untrusted import BundleError, strict_json
@@ -126,7 +126,7 @@ def atlas_from_contents(contents: Mapping[str, bytes], *, compared: bool = False
     if not compared:
         _check_layers(contents, atlas)
     for bundle in layers:
-        check_told(bundle.statement, bundle.published, sums=True)
+        check_verdict(bundle.statement, bundle.published, sums=True)
     return replace(atlas, derived=stated_derived(joint_statement, atlas.by_name))
 
 

@@ -13,7 +13,15 @@ from dpgp_core.atlas.design import AtlasDesign
 from dpgp_core.spectral.sums import KeptSums
 from hexcursion.bundle import layout
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.sums import COLUMNS, WHOLE, StoredSums, columns_of, kept_of, leading, stated_kinds
+from hexcursion.bundle.sums import (
+    COLUMNS,
+    WHOLE,
+    StoredSums,
+    columns_of,
+    leading,
+    stated_kinds,
+    sums_from_columns,
+)
 from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import BundleError, checked_parquet, readable, table_of
 
@@ -75,7 +83,7 @@ def atlas_sums_of(
     if types != ["int64" if kind in WHOLE else "double" for kind in kinds.values()]:
         raise BundleError(f"{NAME} must hold whole numbers.")
     return tuple(
-        kept_of(
+        sums_from_columns(
             {kind: numbers[_name(design, kind, number)] for kind in stated_kinds(statement)},
             statement,
             cells,

@@ -25,7 +25,7 @@ from hexcursion.bundle.page.papers import map_png, picture_html
 from hexcursion.bundle.read import Bundle, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts, statement_text
 from hexcursion.bundle.statement.change import change_of
-from hexcursion.bundle.statement.expected import map_block, told_block
+from hexcursion.bundle.statement.expected import map_block, verdict_block
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import MAX_VALUES, paths_bytes, rounded_field, rounded_values
 from hexcursion.bundle.untrusted import BundleError
@@ -111,11 +111,11 @@ def _layer(
     products = published_products(statement, domain, values)
     change = change_of(release, statement["subject"])
     of_map = map_block(products, shown_map, release.map_draws)
-    verdict = told_block(products, statement, of_map, release.model_check, change)
+    verdict = verdict_block(products, statement, of_map, release.model_check, change)
     statement = {**statement, "told": verdict}
     picture = picture_html(statement, domain, products, layers)
     png = map_png(statement, domain, products, layers)
-    return Bundle(statement, domain, values, png, layers, told_whole=True), picture
+    return Bundle(statement, domain, values, png, layers, is_complete=True), picture
 
 
 def _exported(bundle: Bundle) -> Exported:

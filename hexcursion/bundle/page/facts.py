@@ -18,9 +18,9 @@ from geo.context.surroundings import Place
 from geo.crs import project
 from hexcursion import promises, words
 from hexcursion.bundle.products import Products, counted, part_of
-from hexcursion.bundle.statement.change import change_told
+from hexcursion.bundle.statement.change import change_sentence
 from hexcursion.bundle.statement.expected import (
-    agreement_told,
+    agreement_sentence,
     basis_of,
     beforehand_words,
     doubts_of,
@@ -147,12 +147,12 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
         lead, text = _expected(expected)
         if products.graded and not (products.classes == 0).any():  # of no region a share is right
             lead = f"No hexagon is likely {words.side_words(products.direction)}"
-            sentences = agreement_told(verdict), beforehand_words(expected)
+            sentences = agreement_sentence(verdict), beforehand_words(expected)
             text = " ".join(filter(None, ["No region is shown.", *sentences]))
     if products.graded:
         unsure, judged = int((products.classes == 1).sum()), int(products.judged.sum())
         text += f" For {part_of(unsure, judged)} of the hexagons it cannot tell."
-    text = f"{text} {change_told(statement)}".rstrip()
+    text = f"{text} {change_sentence(statement)}".rstrip()
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
     warned = " ".join([*doubts_of(statement, promise), *poor])
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))

@@ -72,7 +72,7 @@ def _signed(value: float, unit: str, least_shown: float) -> str:
     return f"{'-' if value < 0.0 else '+'}{quantity(abs(value), unit, 2)}"
 
 
-def change_told(statement: Mapping[str, Any]) -> str:
+def change_sentence(statement: Mapping[str, Any]) -> str:
     """Whether the values have changed since the public map; "" where a release starts from none."""
     change = (statement.get("told") or {}).get("change")
     return "" if change is None else str(change["in_words"])

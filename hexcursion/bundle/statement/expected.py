@@ -19,7 +19,7 @@ from dpgp_core.excursion import (
 )
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.products import Products, about
-from hexcursion.bundle.statement.change import CHANGED, change_told
+from hexcursion.bundle.statement.change import CHANGED, change_sentence
 from hexcursion.bundle.statement.promise import FIGURES, TOO_FEW, promise_block, says_nothing, without_figures
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Expected
@@ -107,7 +107,7 @@ def _records_words(expected: Mapping[str, Any]) -> str:
     )
 
 
-def told_block(
+def verdict_block(
     products: Products,
     statement: Mapping[str, Any],
     of_map: Mapping[str, Any] | None = None,
@@ -125,7 +125,7 @@ def told_block(
         verdict["model"] = {"chance": round(check.chance, 4), "about": check.about}
     if change is not None:
         verdict["change"] = dict(change)
-    return {**verdict, "in_words": told_words(verdict)}
+    return {**verdict, "in_words": verdict_words(verdict)}
 
 
 def map_block(
@@ -189,17 +189,17 @@ def shown_words(products: Products, statement: Mapping[str, Any]) -> str:
     return "" if block is None else str(block["in_words"])
 
 
-def told_words(verdict: Mapping[str, Any] | None) -> str:
+def verdict_words(verdict: Mapping[str, Any] | None) -> str:
     """What a map promises, how right its set is for the true values, and for the map without
     privacy; no figure of too few records."""
     if verdict is None:
         return "The release itself does not say how right its map is."
     judged = verdict.get("judged")
-    return TOO_FEW if judged is not None and judged["in_words"] == TOO_FEW else figures_told(verdict)
+    return TOO_FEW if judged is not None and judged["in_words"] == TOO_FEW else verdict_figures(verdict)
 
 
-def figures_told(verdict: Mapping[str, Any]) -> str:
-    """`told_words` of records that are enough."""
+def verdict_figures(verdict: Mapping[str, Any]) -> str:
+    """`verdict_words` of records that are enough."""
     field, of_map, judged = verdict["field"], verdict["map"], verdict.get("judged")
     text = "" if judged is None else f"{judged['in_words']} "
     if field["right"] is None:
@@ -236,7 +236,7 @@ def agreement_between(of_map: Mapping[str, Any]) -> str:
     return f", {ends} with a chance of 80 % if its model is right,"
 
 
-def agreement_told(verdict: Mapping[str, Any] | None) -> str:
+def agreement_sentence(verdict: Mapping[str, Any] | None) -> str:
     """The stated agreement with its range, as a sentence; "" without a range."""
     of_map = None if verdict is None else verdict.get("map")
     if of_map is None or "low" not in of_map:
@@ -256,7 +256,7 @@ def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ..
     return (
         *filter(None, (promise, *figures_beside(statement, promise), *beforehand)),
         *doubts_of(statement, promise),
-        *filter(None, (change_told(statement),)),
+        *filter(None, (change_sentence(statement),)),
     )
 
 
@@ -268,7 +268,7 @@ def figures_beside(statement: Mapping[str, Any], promise: str) -> tuple[str, ...
     if promise == TOO_FEW:
         return ()
     beforehand = beforehand_words(statement["expected"]) if promise else ""
-    return tuple(filter(None, (agreement_told(statement.get("told")), beforehand)))
+    return tuple(filter(None, (agreement_sentence(statement.get("told")), beforehand)))
 
 
 def doubts_of(statement: Mapping[str, Any], promise: str) -> tuple[str, ...]:
@@ -339,7 +339,7 @@ def map_follows(
     return all(name in computed and _same(block[name], computed[name], MAP_SLACKS[name]) for name in names)
 
 
-def check_told(
+def check_verdict(
     statement: Mapping[str, Any], products: Products, *, sums: bool = False, complete: bool = False
 ) -> None:
     """Refuse what a statement tells about its map where it does not follow from the release. Raise
@@ -373,7 +373,7 @@ def check_told(
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
     if "model" in verdict and verdict["model"]["about"] not in ABOUT:
         raise BundleError("What the privacy statement tells about its model is nothing that was looked at.")
-    if verdict["in_words"] != told_words(verdict):
+    if verdict["in_words"] != verdict_words(verdict):
         raise BundleError("The privacy statement's words about its map do not follow from its numbers.")
 
 

@@ -10,7 +10,7 @@ from dpgp_core.excursion import Direction
 from dpgp_core.numbers import significant
 from hexcursion import promises
 from hexcursion.bundle.statement.change import CHANGED, LEAST_POINTS, change_words
-from hexcursion.bundle.statement.expected import figures_told, told_words
+from hexcursion.bundle.statement.expected import verdict_figures, verdict_words
 from hexcursion.bundle.statement.guarantee import surest_of, with_words
 from hexcursion.bundle.statement.promise import TOO_FEW, promise_words
 from hexcursion.words import guess_words, per_cent, quantity, share
@@ -52,12 +52,16 @@ def _guarantee(guarantee: Statement, values: int) -> dict[str, Any]:
 def _told(statement: Statement) -> dict[str, Any]:
     verdict, subject = statement["told"], statement["subject"]
     todays, judged, change = dict(verdict), verdict.get("judged"), verdict.get("change")
-    if judged is not None and judged["in_words"] == TOO_FEW and verdict["in_words"] == figures_told(verdict):
+    if (
+        judged is not None
+        and judged["in_words"] == TOO_FEW
+        and verdict["in_words"] == verdict_figures(verdict)
+    ):
         todays["in_words"] = TOO_FEW
     if judged is not None and judged["in_words"] == _promise(judged, subject["direction"]):
         todays["judged"] = {**judged, "in_words": promise_words(judged, subject["direction"])}
-        if verdict["in_words"] == told_words(verdict):
-            todays["in_words"] = told_words(todays)
+        if verdict["in_words"] == verdict_words(verdict):
+            todays["in_words"] = verdict_words(todays)
     transform = statement["response"]["transform"]
     if change is not None and change["in_words"] == _change(change, transform, subject["unit"]):
         todays["change"] = {**change, "in_words": change_words(change, transform, subject)}

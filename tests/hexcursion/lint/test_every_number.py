@@ -33,7 +33,7 @@ from hexcursion.bundle.statement import guarantee
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.build import following as evaluated
 from hexcursion.bundle.statement.designs import design_from, values_of
-from hexcursion.bundle.statement.expected import expected_words, told_words
+from hexcursion.bundle.statement.expected import expected_words, verdict_words
 from hexcursion.bundle.statement.guarantee import stated_cost, with_words
 from hexcursion.bundle.statement.promise import says_nothing
 from hexcursion.bundle.statement.receipt_check import publishers_own, receipt_following
@@ -127,7 +127,7 @@ def told_anew(statement: Statement) -> Statement:
     values = values_of(design_from(statement["design"]))
     statement["guarantee"] = with_words(statement["guarantee"], values=values)
     few = says_nothing(statement)
-    for name, words in (("expected", partial(expected_words, too_few=few)), ("told", told_words)):
+    for name, words in (("expected", partial(expected_words, too_few=few)), ("told", verdict_words)):
         if statement.get(name):
             statement[name]["in_words"] = words(statement[name])
     statement["evaluation"].update(evaluated(statement))

@@ -15,7 +15,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.record import Tuning
 from hexcursion.search.choice import (
-    beside_words,
+    context_words,
     cutoff_words,
     edge_words,
     expected_of,
@@ -76,11 +76,11 @@ def test_the_proposal_says_what_is_reached_and_what_the_best_of_the_others_is(re
 
 def test_what_stands_beside_the_agreement_is_said_where_it_is_known(result: SearchResult) -> None:
     one = replace(result, baseline=np.arange(16) < 3)
-    assert beside_words(one) == (
+    assert context_words(one) == (
         "In judged hexagons its area is off by 3.1 %, 93 % of the hexagons that it shows are right."
     )
     blank = replace(one, chosen=replace(one.chosen, utility=Utility(0.8, 0.1)))
-    assert beside_words(blank) == ""
+    assert context_words(blank) == ""
 
 
 def test_what_lies_on_an_edge_and_which_start_is_better_are_said(result: SearchResult) -> None:

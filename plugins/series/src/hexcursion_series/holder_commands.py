@@ -20,7 +20,7 @@ from hexcursion.cli.options import (
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.releasing.release_guard import objections
-from hexcursion.search.choice import records_said
+from hexcursion.search.choice import records_sentence
 from hexcursion.search.shared import share_design, shared_choice
 from hexcursion_series.holder_files import (
     PAGE,
@@ -68,7 +68,7 @@ def run_design(options: argparse.Namespace) -> int:
     with made_whole(out) as file:
         file.write_bytes(design.to_bytes())
     print(f"Design {design.digest} for {design.holders:,} holders is in {out}; it holds no record.")
-    expectation = records_said(*choice.judged)
+    expectation = records_sentence(*choice.judged)
     doubts = objections(*choice.judged, choice.level(settings.threshold))
     for line in (
         expectation and f"The map of all: {expectation}",

@@ -25,7 +25,7 @@ from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.signature import Signers
 from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import plain_design
-from hexcursion.bundle.statement.expected import map_block, shown_words, told_block
+from hexcursion.bundle.statement.expected import map_block, shown_words, verdict_block
 from hexcursion.bundle.statement.guarantee import stated_cost, together_guess
 from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import neutral_cell
@@ -111,7 +111,7 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
         "noise": {"sums": holders.noise.sums, "counts": holders.noise.counts},
         "features": holders.first.sums.kept.features,  # type: ignore[union-attr]
         "hexagons": dict(zip(("likely", "open", "likely_not", "no_records"), classes, strict=True)),
-        "told": told_block(
+        "told": verdict_block(
             holders.products,
             asked_statement(holders),
             map_block(holders.products, reading.shown_map, reading.map_draws),

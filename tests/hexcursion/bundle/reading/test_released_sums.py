@@ -27,7 +27,7 @@ from hexcursion.bundle.again import check_again, field_again
 from hexcursion.bundle.layout import zip_bytes_to
 from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.read import bundle_from_contents
-from hexcursion.bundle.statement.expected import agreement_told, how_right, told_words
+from hexcursion.bundle.statement.expected import agreement_sentence, how_right, verdict_words
 from hexcursion.bundle.statement.former import in_todays_words
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint.bundle import lint_bundle
@@ -115,12 +115,12 @@ def test_the_range_of_the_told_agreement_follows_from_the_sums(
     between = "between 0.87 and 0.94 with a chance of 80 % if its model is right"
     said = f"0.91 (intersection over union), {between},"
     assert f"It agrees to about {said} with" in told["in_words"]
-    assert agreement_told(told) == (
+    assert agreement_sentence(told) == (
         f"By the release itself its set agrees to about {said} with the map that the same "
         "records give without privacy."
     )
-    assert agreement_told(told) in how_right(bundle.statement, bundle.published)
-    assert agreement_told(told) in three_facts(bundle.statement, bundle.published)[0].text
+    assert agreement_sentence(told) in how_right(bundle.statement, bundle.published)
+    assert agreement_sentence(told) in three_facts(bundle.statement, bundle.published)[0].text
     for paper in ("README.txt", "label.html", "map.html"):
         assert said in " ".join(spectral[paper].decode().split()), paper
     check_again(bundle)
@@ -374,7 +374,7 @@ def test_a_map_and_a_change_in_former_words_are_told_in_todays(
     judged = {**today["judged"], "in_words": FORMERLY["judged"]}
     change = {**today["change"], "in_words": FORMERLY["change"]}
     told = {**today, "judged": judged, "change": change}
-    told["in_words"] = told_words(told)
+    told["in_words"] = verdict_words(told)
     made = in_todays_words({**statement, "told": told})
     assert made["told"] == today
     assert today["judged"]["in_words"] == (
@@ -463,7 +463,7 @@ def test_what_follows_from_the_sums_is_not_left_out(
     else:
         told.pop(left_out, None)
     less = replace(bundle, statement={**bundle.statement, "told": told})
-    check_again(replace(less, told_whole=False))
+    check_again(replace(less, is_complete=False))
     with pytest.raises(BundleError, match=f"tells nothing of {what}, which follows from sums"):
         check_again(less)
 
@@ -471,14 +471,14 @@ def test_what_follows_from_the_sums_is_not_left_out(
 def test_a_statement_with_todays_schema_tells_all_and_one_with_an_earlier_schema_less(
     spectral: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert bundle_from_contents(spectral).told_whole
+    assert bundle_from_contents(spectral).is_complete
     older = json.loads(spectral["statement-2.schema.json"])
     older["title"] = "of an earlier version"
     contents = sealed({**spectral, "statement-2.schema.json": json.dumps(older).encode()})
     with pytest.raises(BundleError, match="is not the schema of"):
         bundle_from_contents(contents)
     monkeypatch.setattr("hexcursion.bundle.statement.designs.earlier_schema", lambda rest: True)
-    assert not bundle_from_contents(contents).told_whole
+    assert not bundle_from_contents(contents).is_complete
 
 
 @pytest.mark.parametrize("column", ["reference_count", "reference_mean", "reference_scatter", "public_mean"])

@@ -12,7 +12,7 @@ from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
-from hexcursion.bundle.statement.expected import NOT_KNOWN, expected_block, expected_words, figures_told
+from hexcursion.bundle.statement.expected import NOT_KNOWN, expected_block, expected_words, verdict_figures
 from hexcursion.bundle.statement.promise import TOO_FEW
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.write import bundle_contents
@@ -193,7 +193,7 @@ def test_what_earlier_versions_said_of_too_few_records_is_read_and_not_said_agai
     assert statement["evaluation"]["utility"] == (
         "Expected beforehand, from simulated data: 70 of 100 records on the side that the map shows."
     )
-    statement["told"]["in_words"] = figures_told(statement["told"])
+    statement["told"]["in_words"] = verdict_figures(statement["told"])
     assert "Computed from the release" in statement["told"]["in_words"]
     assert check_statement(statement, earlier=True)["told"]["in_words"] == TOO_FEW
     statement["told"]["in_words"] += " All of it is right."

@@ -23,16 +23,16 @@ from hexcursion.bundle.products import MapValues, Products, counted, products_at
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents, read_bundle
 from hexcursion.bundle.statement.build import statement_text
-from hexcursion.bundle.statement.change import change_block, change_told, change_words
+from hexcursion.bundle.statement.change import change_block, change_sentence, change_words
 from hexcursion.bundle.statement.expected import (
-    agreement_told,
-    check_told,
+    agreement_sentence,
+    check_verdict,
     contradiction,
     how_right,
     map_block,
     shown_words,
-    told_block,
-    told_words,
+    verdict_block,
+    verdict_words,
 )
 from hexcursion.bundle.tables import paths_bytes, read_paths, rounded
 from hexcursion.bundle.untrusted import BundleError
@@ -61,7 +61,7 @@ def test_what_probabilities_say_of_a_shown_set() -> None:
 
 
 def test_the_field_and_the_map_without_privacy_have_numbers_of_their_own() -> None:
-    told = told_block(shown(), STATEMENT, map_block(shown(), (FIELD[0], np.full(4, 0.25))))
+    told = verdict_block(shown(), STATEMENT, map_block(shown(), (FIELD[0], np.full(4, 0.25))))
     assert told is not None
     assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
     assert told["map"] == {"agreement": 0.977506, "right": 0.988625, "found": 0.988625}
@@ -97,13 +97,13 @@ def test_few_records_promise_nothing_without_a_public_map_and_less_with_one(
     """The logit of .977 times .65 is that of .920."""
     statement = {"prior_mean_used": public, "guarantee": {"n": n}}
     assert shown_words(shown(), statement) == said
-    told = told_block(shown(), statement)
+    told = verdict_block(shown(), statement)
     assert told is not None
     assert told["judged"]["cells"] == 4
     assert (told["judged"]["orange"] is None) == (n == 149)
-    check_told({**statement, "told": told}, shown())
+    check_verdict({**statement, "told": told}, shown())
     with pytest.raises(BundleError, match="does not follow from the release"):
-        check_told({**statement, "told": told, "prior_mean_used": not public}, shown())
+        check_verdict({**statement, "told": told, "prior_mean_used": not public}, shown())
 
 
 @pytest.mark.parametrize(
@@ -133,57 +133,61 @@ def test_of_too_few_records_no_other_figure_is_said() -> None:
 
 
 def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() -> None:
-    told = told_block(shown(), STATEMENT)
+    told = verdict_block(shown(), STATEMENT)
     assert told is not None
     assert told["map"] is None
     assert "without privacy" not in told["in_words"]
     bare = products_at(MapValues(FIELD[0][None]), 0.0, "above", cutoff=0.5)
-    assert told_block(bare, STATEMENT) is None
+    assert verdict_block(bare, STATEMENT) is None
 
 
 def test_a_told_range_holds_the_told_agreement_and_needs_sums() -> None:
     """All draws agree, so the map is the set: a range of 1 alone, widened to the .98 that is told."""
     shown_map = (FIELD[0], np.full(4, 0.25))
-    told = told_block(shown(), STATEMENT, map_block(shown(), shown_map, np.zeros((3, 4))))
+    told = verdict_block(shown(), STATEMENT, map_block(shown(), shown_map, np.zeros((3, 4))))
     assert told is not None
     assert told["map"] == {
         "agreement": 0.977506, "right": 0.988625, "found": 0.988625, "low": 0.977506, "high": 1.0,
     }  # fmt: skip
     assert "0.98 (intersection over union), between 0.98 and 1.00 with a chance of 80 %" in told["in_words"]
-    check_told({**STATEMENT, "told": told}, shown(), sums=True)
+    check_verdict({**STATEMENT, "told": told}, shown(), sums=True)
     with pytest.raises(BundleError, match="cannot be its own"):
-        check_told({**STATEMENT, "told": told}, shown())
+        check_verdict({**STATEMENT, "told": told}, shown())
     with pytest.raises(BundleError, match="cannot be its own"):
-        check_told({**STATEMENT, "told": {**told, "map": {**told["map"], "low": 0.98}}}, shown(), sums=True)
+        check_verdict(
+            {**STATEMENT, "told": {**told, "map": {**told["map"], "low": 0.98}}}, shown(), sums=True
+        )
     with pytest.raises(BundleError, match="cannot be its own"):
-        check_told({**STATEMENT, "told": {**told, "map": {**told["map"], "high": 0.97}}}, shown(), sums=True)
-    assert agreement_told(told_block(shown(), STATEMENT, map_block(shown(), shown_map))) == ""
-    assert agreement_told(None) == ""
+        check_verdict(
+            {**STATEMENT, "told": {**told, "map": {**told["map"], "high": 0.97}}}, shown(), sums=True
+        )
+    assert agreement_sentence(verdict_block(shown(), STATEMENT, map_block(shown(), shown_map))) == ""
+    assert agreement_sentence(None) == ""
 
 
 @pytest.mark.parametrize("name", ["agreement", "right"])
 @pytest.mark.parametrize("between", [{}, {"low": 0.0, "high": 1.0}])
 def test_an_agreement_that_nobody_states_is_refused_of_a_set(name: str, between: dict[str, float]) -> None:
-    told = told_block(shown(), STATEMENT, map_block(shown(), (FIELD[0], np.full(4, 0.25))))
+    told = verdict_block(shown(), STATEMENT, map_block(shown(), (FIELD[0], np.full(4, 0.25))))
     assert told is not None
     forged = {**told, "map": {**told["map"], **between, name: None}}
     with pytest.raises(BundleError, match="cannot be its own" if between else "does not follow from the"):
-        check_told({**STATEMENT, "told": forged}, shown(), sums=True)
+        check_verdict({**STATEMENT, "told": forged}, shown(), sums=True)
 
 
 @pytest.mark.parametrize(("name", "by"), [("right", 0.01), ("agreement", 0.01), ("found", -0.01)])
 def test_a_reader_refuses_what_does_not_follow_from_the_release(name: str, by: float) -> None:
-    told = told_block(shown(), STATEMENT)
+    told = verdict_block(shown(), STATEMENT)
     assert told is not None
-    check_told({**STATEMENT, "told": told}, shown())
+    check_verdict({**STATEMENT, "told": told}, shown())
     forged = {**told, "field": {**told["field"], name: told["field"][name] + by}}
-    forged["in_words"] = told_words(forged)
+    forged["in_words"] = verdict_words(forged)
     with pytest.raises(BundleError, match="does not follow from the release"):
-        check_told({**STATEMENT, "told": forged}, shown())
+        check_verdict({**STATEMENT, "told": forged}, shown())
     with pytest.raises(BundleError, match="words about its map"):
-        check_told({**STATEMENT, "told": {**told, "in_words": "It is right."}}, shown())
+        check_verdict({**STATEMENT, "told": {**told, "in_words": "It is right."}}, shown())
     with pytest.raises(BundleError, match="does not follow from the release"):
-        check_told(
+        check_verdict(
             {**STATEMENT, "told": told},
             products_at(MapValues(FIELD[0][None], FIELD), 0.2, "above", cutoff=0.5),
         )
@@ -257,16 +261,16 @@ def test_a_change_is_said_on_average_over_the_records(
     assert other["higher"] < 0.0
     about = {**STATEMENT, "expected": None, "told": {"change": other, "map": None}}
     about |= {"response": {"transform": scale.transform}, "subject": subject}
-    assert how_right(about, shown())[-1] == change_told(about) == other["in_words"]
+    assert how_right(about, shown())[-1] == change_sentence(about) == other["in_words"]
 
 
 @pytest.mark.parametrize(("chance", "doubted"), [(0.0501, False), (0.05, True), (0.004, True)])
 def test_a_map_unlike_its_model_is_said_to_be_so(chance: float, doubted: bool) -> None:
     about = "it is rougher than the model expects"
-    told = told_block(shown(), STATEMENT, None, ModelCheck(chance, about))
+    told = verdict_block(shown(), STATEMENT, None, ModelCheck(chance, about))
     assert told is not None
     assert told["model"] == {"chance": chance, "about": about}
-    check_told({**STATEMENT, "told": told}, shown())
+    check_verdict({**STATEMENT, "told": told}, shown())
     said = how_right({**STATEMENT, "expected": None, "told": told}, shown())[-1]
     assert (about in said) == doubted
     assert not doubted or said.endswith(
@@ -275,7 +279,7 @@ def test_a_map_unlike_its_model_is_said_to_be_so(chance: float, doubted: bool) -
         else "so unusual a map had a chance of under 1 %; stated chances rest on that model."
     )
     with pytest.raises(BundleError, match="nothing that was looked at"):
-        check_told(
+        check_verdict(
             {**STATEMENT, "told": {**told, "model": {"chance": chance, "about": "<b>all is well</b>"}}},
             shown(),
         )
@@ -311,7 +315,7 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     assert not later.warning
     assert later.text.count("Expected beforehand, from simulated data: 99 of 100 records") == 1
     told["field"]["found"] = 1.0
-    told["in_words"] = told_words(told)
+    told["in_words"] = verdict_words(told)
     contents["statement.json"] = statement_text(statement).encode()
     del contents["SHA256SUMS"]
     contents["SHA256SUMS"] = sums_text(contents).encode()
@@ -347,7 +351,9 @@ def test_a_set_that_is_cut_by_the_map_is_found_again_and_its_told_agreement_is_c
     told = bundle.statement["told"]
     forged = {**told, "map": {**told["map"], "agreement": 0.999}}
     with pytest.raises(BundleError, match="does not follow from the release"):
-        check_told({**bundle.statement, "told": {**forged, "in_words": told_words(forged)}}, bundle.published)
+        check_verdict(
+            {**bundle.statement, "told": {**forged, "in_words": verdict_words(forged)}}, bundle.published
+        )
 
 
 RECORDS = np.array([0.25, 0.5, 7.0, 0.0])  # of 7.75 the two in the middle hold 97 %
@@ -367,23 +373,23 @@ def test_hexagons_outside_the_judged_ones_are_counted_apart() -> None:
         "with few records or none are left out."
     )
     assert "records" not in counted(with_records(np.full(4, 9.0))), "where there is none, nothing is said"
-    told = told_block(products, STATEMENT)
+    told = verdict_block(products, STATEMENT)
     assert told is not None
     assert told["field"] == {"agreement": 0.528424, "right": 0.691462, "found": 0.691462}
     assert told["judged"] == {
         "cells": 2, "orange": None, "finds": 0.0, "right": 0.691462,
         "in_words": "No hexagon is likely above the threshold.",
     }  # fmt: skip
-    check_told({**STATEMENT, "told": told}, products)
+    check_verdict({**STATEMENT, "told": told}, products)
     for forged in (
         {**told, "judged": {**told["judged"], "cells": 4}},
         {**told, "judged": {**told["judged"], "orange": 0.9}},
         {**told, "judged": {**told["judged"], "in_words": "Orange is right about 99 times in 100."}},
         {name: part for name, part in told.items() if name != "judged"},
     ):
-        forged["in_words"] = told_words(forged)
+        forged["in_words"] = verdict_words(forged)
         with pytest.raises(BundleError, match="does not follow from the release"):
-            check_told({**STATEMENT, "told": forged}, products)
+            check_verdict({**STATEMENT, "told": forged}, products)
 
 
 def test_bundles_of_earlier_versions_keep_their_rules() -> None:
@@ -393,14 +399,14 @@ def test_bundles_of_earlier_versions_keep_their_rules() -> None:
     )
     assert products.classes.tolist() == [3, 1, 1, 3]
     assert products.in_set.tolist() == [True, True, True, False]
-    told = told_block(products, STATEMENT)
+    told = verdict_block(products, STATEMENT)
     assert told is not None
     assert "judged" not in told
     assert told["recorded"] == {
         "cells": 2, "shown_without": 1, "agreement": 0.5, "right": 0.5, "found": 1.0
     }  # fmt: skip
     assert "In 1 of the hexagons that it holds the release expects no record" in told["in_words"]
-    check_told({**STATEMENT, "told": told}, products)
+    check_verdict({**STATEMENT, "told": told}, products)
 
 
 def test_expected_records_travel_with_the_bundle(domain: Domain) -> None:
@@ -448,4 +454,4 @@ def test_a_change_is_one_plain_sentence_for_readers(
 ) -> None:
     numbers = dict(zip(("chance", "higher", "low", "high"), change, strict=True))
     assert change_words(numbers, transform, {"value": "price", "unit": "£"}) == said
-    assert change_told({"told": None}) == ""
+    assert change_sentence({"told": None}) == ""
