@@ -241,10 +241,9 @@ def test_a_release_has_its_shape_its_grid_and_its_statistics(name: str) -> None:
 def test_two_releases_differ_and_two_simulations_do_not(name: str) -> None:
     design, prior = design_of(name), make_prior("car", disk(2, padding=1), 900.0)
     records = records_on(prior.lattice, 20, seed=1)[2]
-    assert np.all(
-        draw_paths(design, prior, records, SystemEntropy())
-        != draw_paths(design, prior, records, SystemEntropy())
-    )
+    # Draws lie on a grid of 2^-20: two of them are equal in a cell once in some ten thousand cells.
+    pair = [draw_paths(design, prior, records, SystemEntropy()) for _ in range(2)]
+    assert np.mean(pair[0] != pair[1]) > 0.9
     simulated = [draw_paths(design, prior, records, SimulationEntropy(3), simulation=True) for _ in range(2)]
     np.testing.assert_array_equal(simulated[0], simulated[1])
 
