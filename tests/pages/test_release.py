@@ -54,7 +54,7 @@ def test_an_expected_agreement_is_rounded_as_the_sentences_below_round_it() -> N
 def test_what_a_release_states_of_its_map_stands_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
     viewer, screen = finished_example().viewer, Recorded()
     monkeypatch.setattr(result_panel, "st", screen)
-    result_panel._agreement_told(viewer)
+    result_panel._show_agreement_figures(viewer)
     (said,) = screen.said("caption")
     stated = viewer.bundle.statement["told"]["map"]["agreement"]
     assert f"stated by the release itself {stated:.2f}" in said.replace("\\", "")
