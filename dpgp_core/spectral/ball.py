@@ -152,20 +152,21 @@ class Ball:
         A record scatters normally around its field with deviation `scatter`; its other amounts have
         the law `N(mean, deviation^2 + scatter^2)`, independent of this one.
         """
-        at, cut_response, square = self._scattered(value, scatter, (mean, deviation, column))
+        at, cut_response, square = self._scattered(value, scatter, mean, deviation, column)
         return cut_response, np.asarray(np.interp(np.abs(at), *square) @ _normal_nodes()[1])
 
-    def first_moment(self, value: Floats, scatter: float, law: tuple[float, float, int | None]) -> Floats:
-        """The first of the `moments`, of any shape, at half their cost; `law`: mean, deviation, column."""
-        return self._scattered(value, scatter, law)[1]
+    def first_moment(
+        self, value: Floats, scatter: float, mean: float, deviation: float, column: int | None
+    ) -> Floats:
+        """The first of the `moments`, of any shape, at half their cost."""
+        return self._scattered(value, scatter, mean, deviation, column)[1]
 
     def _scattered(
-        self, value: Floats, scatter: float, law: tuple[float, float, int | None]
+        self, value: Floats, scatter: float, mean: float, deviation: float, column: int | None
     ) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
         """Responses (..., 241) around each value, the mean of their cut ones, and squares by size."""
         # This belief shapes the reading only: the price follows from the cut, whatever the columns
         # are.
-        mean, deviation, column = law
         total = float(np.hypot(deviation, scatter))
         amount = next(iter(self.amounts), 0) if column is None else column  # answers alone: no amount is read
         steps, first, second = _cut_response(self, amount, float(f"{mean:.12g}"), float(f"{total:.12g}"))

@@ -186,7 +186,7 @@ class PublicPrior:
     def first_moment(self, value: Floats) -> Floats:
         """The first of the two `moments`, of any shape: of columns cut together at half their cost."""
         if self.law == "amount" and self.ball != ONE_COLUMN:
-            return self.ball.first_moment(value, self.scatter, (self.mean, self.deviation, self.column))
+            return self.ball.first_moment(value, self.scatter, self.mean, self.deviation, self.column)
         return self.moments(value)[0]
 
 

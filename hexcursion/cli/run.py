@@ -338,17 +338,16 @@ def _print_search(tuned: Tuned) -> None:
         return
     print(f"\nTuned on {tuned.tried_on}, {plural(tuned.result.evaluated, 'design')} scored")
     print(f"  {'':<34}{'no privacy':>14}{'this release':>14}")
-    rows = [
-        ("epsilon", free.epsilon, design.epsilon),
-        ("effective dimension", free.utility.effective_dimension, design.utility.effective_dimension),
-    ]
+    rows = [("epsilon", free.epsilon, design.epsilon)]
+    if not tuned.few:
+        rows.append(("records on their right side", design.utility.aim_records, design.utility.records))
+    rows.append(("effective dimension", free.utility.effective_dimension, design.utility.effective_dimension))
     if not tuned.few:
         rows += [
             ("held-out BCE", free.utility.bce, design.utility.bce),
             ("held-out IoU", free.utility.holdout_iou, design.utility.holdout_iou),
             ("IoU in judged hexagons", free.utility.agreement, design.utility.judged_iou),
         ]
-        rows.insert(1, ("records on their right side", design.utility.aim_records, design.utility.records))
     for name, left, right in rows:
         print(f"  {name:<34}{_figure(left):>14}{_figure(right):>14}")
     for remark in tuned.remarks():

@@ -146,23 +146,18 @@ class Comparison:
             if not any(math.isfinite(utility.agreement + utility.records) for utility, _ in candidates):
                 yield f"Hiding {protects}, epsilon {epsilon:g}: the map to be reached has one side only."
                 continue
-            candidates.sort(key=lambda item: -_known(item[0].records))
+            candidates.sort(key=lambda item: -item[0].known_records)
             best, row = candidates[0]
-            spread = _known(best.records_sd)
             close = [
                 other.title
                 for utility, other in candidates[1:]
-                if best.records - utility.records <= (spread + _known(utility.records_sd)) / 2.0
+                if best.records - utility.records <= (best.records_spread + utility.records_spread) / 2.0
             ]
             yield (
                 f"Hiding {protects}, epsilon {epsilon:g}: {row.title} shows most records on their right "
-                f"side, {ratio_words(best.records)} (deviation {spread:.2f}){_why(candidates, close)}."
+                f"side, {ratio_words(best.records)} (deviation {best.records_spread:.2f})"
+                f"{_why(candidates, close)}."
             )
-
-
-def _known(figure: float) -> float:
-    """A figure as a rank or a spread: 0 where it is not known."""
-    return figure if math.isfinite(figure) else 0.0
 
 
 def _why(candidates: Sequence[tuple[Utility, Row]], close: Sequence[str]) -> str:
@@ -306,7 +301,7 @@ def _line(row: Row) -> str:
         return f"{start} {row.reason}"
     utility = row.best.utility
     return (
-        f"{start} records right {ratio_words(utility.records)} (deviation {_known(utility.records_sd):.2f}), "
+        f"{start} records right {ratio_words(utility.records)} (deviation {utility.records_spread:.2f}), "
         f"agreement {ratio_words(utility.judged_iou)}, "
         f"area error {utility.area_error:.0%}, calibration error {row.calibration:.2f}{_lost_words(row)}"
     )
@@ -380,7 +375,7 @@ def svg_text(comparison: Comparison) -> str:
             panel.errorbar(
                 [row.epsilon for row in points],
                 [utility.records for utility in reached],
-                [_known(utility.records_sd) for utility in reached],
+                [utility.records_spread for utility in reached],
                 marker=MARKS[number % len(MARKS)],
                 capsize=3,
                 label=points[0].title,

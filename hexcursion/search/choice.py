@@ -29,7 +29,7 @@ from hexcursion.record import (
 )
 from hexcursion.search.public_map import PublicMap, answered, public_map
 from hexcursion.search.scenes import ask_of, cut, private_n, public_facts
-from hexcursion.search.task import Scored, SearchResult
+from hexcursion.search.task import Scored, SearchResult, known
 from hexcursion.settings.names import TriedOn, TuningKind
 from hexcursion.words import agreement_words, off_words, range_words, ratio_words, records_words, right_words
 
@@ -85,7 +85,7 @@ def expected_of(project: Project, candidate: Scored) -> Expected:
     that rests; no agreement where the map to be reached has one side only."""
     utility = candidate.utility
     agreement = utility.judged_iou if math.isfinite(utility.agreement) else math.nan
-    low, high = _known(utility.low), _known(utility.high)
+    low, high = known(utility.low), known(utility.high)
     little = (
         low is not None
         and high is not None
@@ -93,16 +93,16 @@ def expected_of(project: Project, candidate: Scored) -> Expected:
     )
     stopped = stops_by_number(project.reference_kind, private_n(project))
     return Expected(
-        _known(agreement),
-        _known(utility.area_error),
-        _known(utility.right),
+        known(agreement),
+        known(utility.area_error),
+        known(utility.right),
         project.reference_kind,
         low,
         high,
         little,
-        *((None, None) if stopped else (_known(utility.records), _known(utility.records_gain))),
-        _known(utility.orange),
-        _known(utility.finds),
+        *((None, None) if stopped else (known(utility.records), known(utility.records_gain))),
+        known(utility.orange),
+        known(utility.finds),
     )
 
 
@@ -123,20 +123,16 @@ def yardsticks_of(
         one_colour,
         free,
         known_gain(candidate),
-        _known(utility.colour_records),
-        _known(utility.public_records),
-        _known(utility.mixed_records),
+        known(utility.colour_records),
+        known(utility.public_records),
+        known(utility.mixed_records),
         too_few(project, public=public),
     )
 
 
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def known_gain(candidate: Scored) -> float | None:
     """How much better a design agrees than with values exchanged among places; None where not computed."""
-    return _known(candidate.utility.gain)
+    return known(candidate.utility.gain)
 
 
 def given_choice(project: Project) -> Choice:

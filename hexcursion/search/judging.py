@@ -39,10 +39,10 @@ def judged_utility(scene: Scene, design: Design, utility: Utility) -> Utility:
     """Return what a design achieves with the shares of records that lie on the side a map shows, and how its
     shown set agrees with the map to be reached.
 
-    Shares of records are of its own map, the map to be reached, the better map of one colour, chosen knowing
-    the answer, the public map that a release starts from, and a release of values exchanged among their
-    places. All are about the hexagons that the release judges; each is a mean over releases, NaN where it is
-    undefined.
+    Five maps are judged by records: that of the design, the map to be reached, the better map of one colour,
+    chosen knowing the answer, the public map that a release starts from, and a release of values exchanged
+    among their places. Only hexagons that the release judges count; each figure is a mean over releases, NaN
+    where it is undefined.
     """
     several = len(scene.worlds) > 1
     rows, mixed, sets = list[tuple[float, ...]](), list[float](), list[Agreement]()

@@ -27,12 +27,17 @@ Bools = NDArray[np.bool_]
 Edge = Literal["smallest", "largest"]
 
 
+def known(figure: float) -> float | None:
+    """The figure, or None where it is not known: NaN."""
+    return figure if math.isfinite(figure) else None
+
+
 @dataclass(frozen=True)
 class Utility:
     """What a design achieves on reference data; NaN where a figure is not computed or has no meaning."""
 
-    # expected IoU of the released set with the reference baseline over the whole domain: what a search
-    # ranks by, and no screen or command says
+    # expected IoU of the released set with the reference baseline over the whole domain, by which a search
+    # ranks designs; what screens show of a design is about the hexagons that its releases judge
     agreement: float
     agreement_sd: float  # its standard deviation over simulated releases
     # expected IoU with held-out cells' labels, run without their records; of an answer only
@@ -67,7 +72,17 @@ class Utility:
     @property
     def known_agreement(self) -> float:
         """The agreement as a rank: 0, as for two maps without a common cell, where it is undefined."""
-        return self.agreement if math.isfinite(self.agreement) else 0.0
+        return known(self.agreement) or 0.0
+
+    @property
+    def known_records(self) -> float:
+        """The share of records as a rank: 0 where no record is judged."""
+        return known(self.records) or 0.0
+
+    @property
+    def records_spread(self) -> float:
+        """The deviation of `records`: 0 where a single release shows none."""
+        return known(self.records_sd) or 0.0
 
     @classmethod
     def of(cls, agreement: Agreement) -> Utility:

@@ -58,7 +58,7 @@ def _achieved(name: str) -> Callable[[Row], float]:
 
 
 MEASURES: dict[MeasureName, Measure] = {
-    "records": Measure("records on their right side", _achieved("records"), _achieved("records_sd")),
+    "records": Measure("records on their right side", _achieved("records"), _achieved("records_spread")),
     "agreement": Measure("agreement (IoU), judged hexagons", _achieved("judged_iou")),
     "area": Measure("error of the area (share of the true area)", _achieved("area_error")),
     "bce": Measure("cross-entropy on held-out hexagons (BCE)", _achieved("bce")),
@@ -75,7 +75,7 @@ def dots(comparison: Comparison, protects: Protects, measure: MeasureName) -> li
         value = figure.value(row)
         if row.protects != protects or row.best is None or not math.isfinite(value):
             continue
-        spread = figure.spread(row) if math.isfinite(figure.spread(row)) else 0.0
+        spread = figure.spread(row)
         rows.append(
             {
                 "number": number,

@@ -26,7 +26,7 @@ from hexcursion.search.executors import Workers
 from hexcursion.search.pilot import pilot_warning, run_pilot
 from hexcursion.search.public_map import answered
 from hexcursion.search.results import as_searched
-from hexcursion.search.task import FrontierPoint, Scored, SearchResult, Utility, family_of
+from hexcursion.search.task import FrontierPoint, Scored, SearchResult, family_of, known
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.atlas import AtlasSettings
 from hexcursion.settings.model import ReleaseSettings
@@ -181,24 +181,15 @@ def dots(tuned: Tuned) -> list[dict[str, Any]]:
             "number": number,
             "epsilon": epsilon,
             "records": candidate.utility.records,
-            "low": max(0.0, candidate.utility.records - _spread(candidate.utility)),
-            "high": min(1.0, candidate.utility.records + _spread(candidate.utility)),
-            "agreement": _finite(candidate.utility.judged_iou),
+            "low": max(0.0, candidate.utility.records - candidate.utility.records_spread),
+            "high": min(1.0, candidate.utility.records + candidate.utility.records_spread),
+            "agreement": known(candidate.utility.judged_iou),
             "family": line_of(candidate.design, designs),
             "design": design_words(candidate.design),
         }
         for number, epsilon, candidate in candidates
         if math.isfinite(candidate.utility.records)
     ]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _spread(utility: Utility) -> float:
-    """Of the records over releases; one release shows none."""
-    return utility.records_sd if math.isfinite(utility.records_sd) else 0.0
 
 
 def _cost(epsilon: float) -> str:

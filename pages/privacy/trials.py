@@ -28,7 +28,7 @@ from hexcursion.search.bench import (
 )
 from hexcursion.search.limit import Loss, losses
 from hexcursion.search.results import as_searched
-from hexcursion.search.task import FrontierPoint, Scored, family_of
+from hexcursion.search.task import FrontierPoint, Scored, family_of, known
 from hexcursion.search.tuning import Tuned
 from hexcursion.words import plural, ratio_words, records_words
 from pages.privacy.designs import family, line_of, where_of
@@ -111,8 +111,7 @@ def best_reached(tuned: Tuned) -> FrontierPoint:
     """The point of the frontier with the largest agreement in judged hexagons; the cheapest of equals."""
 
     def rank(point: FrontierPoint) -> tuple[float, float]:
-        agreement = point.scored.utility.judged_iou
-        return agreement if math.isfinite(agreement) else 0.0, -point.epsilon
+        return known(point.scored.utility.judged_iou) or 0.0, -point.epsilon
 
     return max(tuned.result.frontier, key=rank)
 
@@ -245,14 +244,10 @@ def varied_rows(variation: Variation, *, too_few: bool = False) -> list[dict[str
             "said": cost(point.epsilon),
             "here": point.value == variation.current,
             "unbounded": math.isinf(point.epsilon),
-            **({} if too_few else {"records": _finite(point.records), "agreement": _finite(point.agreement)}),
+            **({} if too_few else {"records": known(point.records), "agreement": known(point.agreement)}),
         }
         for point in variation.points
     ]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def variation_words(variation: Variation, *, too_few: bool = False) -> str:

@@ -63,8 +63,8 @@ def expected_block(expected: Expected | None, *, too_few: bool = False) -> dict[
     if expected.records is not None and expected.gain is not None:
         numbers |= {"records": round(expected.records, 6), "gain": round(expected.gain, 6)}
     block = {**numbers, "basis": clean(expected.basis, 60, "What the expected agreement rests on")}
-    said = {**block, "in_words": expected_words(block, too_few=too_few)}
-    return without_figures(said) if too_few else said
+    block["in_words"] = expected_words(block, too_few=too_few)
+    return without_figures(block) if too_few else block
 
 
 def expected_words(block: Mapping[str, Any] | None, *, too_few: bool = False) -> str:

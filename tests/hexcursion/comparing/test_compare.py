@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from dpgp_core.mechanisms.bin_means import BinMeans
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.cli import main
 from hexcursion.comparing.run import (
+    Comparison,
+    Row,
     calibration_error,
     comparable,
     comparable_under,
@@ -23,6 +27,7 @@ from hexcursion.comparing.run import (
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.search.executors import Run
+from hexcursion.search.task import Utility
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.town import BOX, THRESHOLD, Town
 
@@ -59,6 +64,27 @@ def test_different_protections_stand_apart(town: Town) -> None:
     assert [row["limit"] for row in rows[2:]] == ["", ""]  # a limit is proved for sums alone
     drawn = svg_text(found)
     assert drawn.count('id="axes_') == 2
+
+
+def test_the_mechanism_that_shows_most_records_on_their_right_side_is_named() -> None:
+    def row(mechanism: str, agreement: float, records: float, spread: float) -> Row:
+        utility = Utility(agreement, 0.0, records=records, records_sd=spread)
+        result: Any = SimpleNamespace(chosen=SimpleNamespace(utility=utility))
+        return Row(mechanism, "values and places", 1.0, result, 0.0, "", 0.0)
+
+    def sentence(spread: float) -> str:
+        rows = (row("posterior-sampling", 0.9, 0.7, spread), row("spectral-statistics", 0.2, 0.8, spread))
+        return "".join(Comparison(rows, 1e-6, "point", 500, 80, "public").recommendations())
+
+    start = (
+        "Hiding values and places, epsilon 1: Spectral statistics shows most records on their right side, "
+    )
+    assert sentence(0.04) == (
+        f"{start}0.8 (deviation 0.04), 0.10 above Posterior sampling, and more than releases vary."
+    )
+    assert sentence(0.2).startswith(f"{start}0.8 (deviation 0.20)")
+    assert "more than releases vary" not in sentence(0.2)
+    assert "(deviation 0.00)" in sentence(np.nan), "a single release shows no deviation"
 
 
 def test_calibration_is_the_gap_between_what_is_said_and_what_is_so() -> None:

@@ -238,13 +238,12 @@ def bundle(folder: Path, case: Case, rows: Sequence[Any] | None = None, *more: s
     return folder / "bundle"
 
 
-EVERY = [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.slow) for name in MECHANISMS]
+def daily(*names: str) -> list[Any]:
+    """All mechanisms: those of these names every day, the others in CI."""
+    return [pytest.param(name, marks=[] if name in names else pytest.mark.slow) for name in MECHANISMS]
 
 
-FIRST = [pytest.param(name, marks=[] if name == OFTEN[0] else pytest.mark.slow) for name in MECHANISMS]
-
-
-@pytest.mark.parametrize("mechanism", FIRST)
+@pytest.mark.parametrize("mechanism", daily(OFTEN[0]))
 def test_what_is_accepted_of_a_changed_statement_is_listed(
     made: Callable[[str], dict[str, bytes]], mechanism: str
 ) -> None:
@@ -282,7 +281,7 @@ def without(statement: Statement, place: Place) -> Iterator[Statement]:
         return  # no sentence of the program's can be told of it
 
 
-LEFT_OUT = [OF_OWNERS, *(pytest.param(name, marks=pytest.mark.slow) for name in (*MECHANISMS, HIDING))]
+LEFT_OUT = [OF_OWNERS, *daily(), pytest.param(HIDING, marks=pytest.mark.slow)]
 """Of an owner's release there is a line or block more than of one without."""
 
 
@@ -376,7 +375,7 @@ HIDE_PUBLIC_PLACES = {"noisy-cell-statistics", "convcnp", "sparse-gp"}
 """Mechanisms whose noise hides places at the price of values, also where places are said to be public."""
 
 
-@pytest.mark.parametrize("mechanism", EVERY)
+@pytest.mark.parametrize("mechanism", daily(*OFTEN))
 def test_places_are_said_to_be_hidden_only_where_the_noise_hides_them(tmp_path: Path, mechanism: str) -> None:
     """A release of public places, told as one of private ones: price, sums or law betray it.
 
@@ -417,10 +416,7 @@ def a_tenth(statement: Statement) -> Statement:
     return told_anew(statement)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [*(name for name in MECHANISMS if name != "convcnp"), pytest.param("convcnp", marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize("mechanism", daily(*(name for name in MECHANISMS if name != "convcnp")))
 def test_a_tenth_of_all_that_a_release_costs_is_no_cost_of_it(
     made: Callable[[str], dict[str, bytes]], mechanism: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""What computes apart: each process that runs one imports this module alone, and no test's."""
+"""Work for processes apart. Each process imports this module, and no module of tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Report = Callable[[float, str], None]
 
 
 def endless(report: Report, note: str) -> None:
-    """Computes without a pause, and has a child of its own, until somebody ends both."""
+    """Compute without a pause, and start a child that does, until both are killed."""
     child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     Path(note).write_text(f"{os.getpid()} {child.pid} {os.nice(0)} {os.environ['TMPDIR']}")
     report(0.5, "Computing without an end")
@@ -57,7 +57,7 @@ def measure(report: Report, given: bytes) -> int:
 
 
 def quiet(fraction: float, text: str) -> None:
-    """Nobody listens."""
+    """Ignore the progress."""
 
 
 def long_sum(report: Report) -> int:

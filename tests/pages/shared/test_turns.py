@@ -171,6 +171,7 @@ def modest(report: object) -> int:
 
 def test_a_computation_that_wants_too_much_memory_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "2")
+    assert in_subprocess(lambda fraction, text: None, modest) == 7
     with pytest.raises(WorkflowError, match="more memory than one may have here: take coarser hexagons"):
         in_subprocess(lambda fraction, text: None, hungry)
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "plenty")
