@@ -42,7 +42,7 @@ def show_own_design(work: Workspace, outcome: SearchOutcome, candidate: Scored) 
         side_jobs.start(
             work,
             TYPED,
-            (typed, candidate.response, outcome.tuned),
+            (typed, candidate.response, outcome.search),
             trials.typed_job(outcome.project, outcome.tuned, candidate, typed),
         )
     if side_jobs.running(work, TYPED, "Cancel the trial"):
@@ -50,7 +50,7 @@ def show_own_design(work: Workspace, outcome: SearchOutcome, candidate: Scored) 
     job = side_jobs.planning(work).jobs.get(TYPED)
     if job is None:
         return
-    about = job.about if job.about[2] is outcome.tuned else (outcome.tuned,)
+    about = job.about if job.about[2] is outcome.search else (outcome.search,)
     answer = side_jobs.finished(work, TYPED, about)
     if answer is not None:
         _worth(work, outcome, answer.result)
@@ -200,7 +200,7 @@ def _set(work: Workspace, cells: Bools, title: str) -> Painting:
 def simulated(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> SimulatedRelease:
     """Drawn once per design: the screen is redrawn far more often than the design changes."""
     simulations = planning(work).simulated
-    about = (candidate.design, outcome.tuned)
+    about = (candidate.design, outcome.search)
     for earlier, simulation in simulations:
         if same(earlier, about):
             return simulation
@@ -229,7 +229,7 @@ def show_coverage(work: Workspace, outcome: SearchOutcome, candidate: Scored) ->
     answer = side_jobs.follow(
         work,
         "coverage",
-        (candidate.design, outcome.tuned),
+        (candidate.design, outcome.search),
         "Simulate releases",
         "Cancel the simulation",
         lambda: trials.coverage_job(outcome.project, outcome.tuned, candidate),
@@ -257,7 +257,7 @@ def show_variations(work: Workspace, outcome: SearchOutcome, candidate: Scored) 
     answer = side_jobs.follow(
         work,
         "sweep",
-        (candidate.design, outcome.tuned),
+        (candidate.design, outcome.search),
         "Show what each number does",
         "Cancel the variation",
         lambda: trials.sweep_job(outcome.project, outcome.tuned, candidate),

@@ -130,7 +130,6 @@ def continued(work: Workspace, outcome: SearchOutcome) -> SearchOutcome:
     frontier = outcome.tuned.result.frontier
     tuned = with_frontier(outcome.tuned, (point for points in brought.values() for point in points))
     if len(tuned.result.frontier) > len(frontier):
-        side_jobs.renew(work, outcome.tuned, tuned)
         outcome = work.outcome = replace(outcome, tuned=tuned)
     return outcome
 
@@ -201,7 +200,7 @@ def show_limit(work: Workspace, outcome: SearchOutcome) -> None:
     answer = side_jobs.follow(
         work,
         "limit",
-        (outcome.tuned,),
+        (outcome.search,),
         "Compare with the limit",
         "Cancel the comparison",
         lambda: trials.limit_job(project, outcome.tuned),
@@ -289,7 +288,7 @@ CURVE: side_jobs.SideJobName = "curve"
 
 def begin_solving(work: Workspace, outcome: SearchOutcome, target: float) -> None:
     """Start solving for a wanted agreement."""
-    side_jobs.start(work, SOLVE, (target, outcome.tuned), solve_job(outcome.project, outcome.tuned, target))
+    side_jobs.start(work, SOLVE, (target, outcome.search), solve_job(outcome.project, outcome.tuned, target))
 
 
 def show_solved(work: Workspace, outcome: SearchOutcome, target: float) -> FrontierPoint | None:
@@ -299,7 +298,7 @@ def show_solved(work: Workspace, outcome: SearchOutcome, target: float) -> Front
         answer = side_jobs.follow(
             work,
             SOLVE,
-            (target, outcome.tuned),
+            (target, outcome.search),
             f"Find the smallest ε for {target:.2f}",
             "Cancel the solving",
             lambda: solve_job(outcome.project, outcome.tuned, target),

@@ -184,7 +184,7 @@ def _beside(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> None:
     answer = side_jobs.follow(
         work,
         "beside",
-        (outcome.tuned, settings.epsilon),
+        (outcome.search, settings.epsilon),
         f"Side by side with {plain(other).lower()} at ε {settings.epsilon:g}",
         "Stop",
         lambda: beside_job(outcome.project, outcome.tuned, rival_name),
@@ -235,7 +235,7 @@ def _prior_noise(work: Workspace, outcome: SearchOutcome, candidate: Scored) -> 
         format_func=lambda value: f"{100 * value:.0f} %",
         key=f"noise_share_{own_share:g}_{work.mark}",
     )
-    about = (replace(design, scale=1.0, noise_scale=0.0, bound="sharp"), outcome.tuned)
+    about = (replace(design, scale=1.0, noise_scale=0.0, bound="sharp"), outcome.search)
     if side_jobs.running(work, "prior_noise", "Stop"):
         return
     job = side_jobs.planning(work).jobs.get("prior_noise")

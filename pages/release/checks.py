@@ -213,7 +213,7 @@ def _offer(work: Workspace, outcome: SearchOutcome, at_once: bool) -> None:
 
 def _tried(work: Workspace, outcome: SearchOutcome, at_once: bool) -> dict[str, Tried]:
     """The remedies tried for this plan, each as soon as it is judged; it begins by itself or when asked."""
-    project, about = outcome.project, (outcome.tuned, outcome.project.settings.epsilon)
+    project, about = outcome.project, (outcome.search, outcome.project.settings.epsilon)
     chain = side_jobs.planning(work).chains.get("remedies")
     begun = chain is not None and side_jobs.same(chain.about, about)
     if not at_once and not begun and not st.button("Try them in simulation", icon=":material/play_arrow:"):

@@ -43,6 +43,11 @@ class SearchOutcome:
         return tuple(zip(self.atlas[0].layers, self.atlas[1].tuned, strict=True))
 
     @property
+    def search(self) -> Choice:
+        """The same object for all that is computed about this search, also after its curve has grown."""
+        return self.tuned.choice
+
+    @property
     def few(self) -> str:
         """`Choice.few` of the design to release."""
         return self.choice.few

@@ -168,20 +168,6 @@ def one_by_one(
     return {step: brought for step, brought in chain.brought.items() if brought is not None}
 
 
-def renew(work: Workspace, old: object, new: object) -> None:
-    """Let results about one object belong to the object that takes its place."""
-    plan = planning(work)
-
-    def of_new(about: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(new if part is old else part for part in about)
-
-    for side in plan.jobs.values():
-        side.about = of_new(side.about)
-    for chain in plan.chains.values():
-        chain.about = of_new(chain.about)
-    plan.simulated = [(of_new(about), simulation) for about, simulation in plan.simulated]
-
-
 def stop(work: Workspace, name: SideJobName) -> None:
     """End the job of this name, where one runs."""
     side = planning(work).jobs.get(name)

@@ -13,7 +13,7 @@ from hexcursion.project.load import load_project
 from hexcursion.search.tuning import tune
 from hexcursion.settings import ReleaseSettings
 from hexcursion.words import ratio_words
-from pages.privacy import designs, frontier, search_panel
+from pages.privacy import designs, frontier, search_panel, trials
 from pages.privacy.designs import search_job
 from pages.privacy.numbers import slack_of
 from pages.shared.session import workspace
@@ -91,6 +91,21 @@ def test_the_curve_follows_the_proposal_and_changes_nothing_of_it(
     assert [point.epsilon for point in found.tuned.result.frontier] == [0.25, 0.5, 1.0, 2.0, 4.0, 10.0]
     assert found.choice.design == tune(found.project, frontier=()).choice.design
     assert len(searches) == 2
+
+
+def test_what_is_asked_for_when_the_curve_has_just_grown_is_answered(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button is drawn above the curve, which brings further designs in the same run of the screen."""
+    monkeypatch.setattr(frontier, "curve_job", finished(designs.curve_job))
+    monkeypatch.setattr(frontier, "solve_job", finished(trials.solve_job))
+    app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
+    app.segmented_control(key=key_of(app, "goal")).set_value("agreement").run()
+    monkeypatch.setattr(frontier, "lines_of", designs.lines_of)
+    app.slider(key=key_of(app, "wanted")).set_value(0.5).run()
+    assert len(found_of(app).tuned.result.frontier) == 6
+    press(app, "Find the smallest ε for 0.50")
+    assert "reaches it" in texts(app)
 
 
 def test_the_side_bar_and_the_steps_know_of_a_design_as_soon_as_the_screen_does(open_app: OpenApp) -> None:

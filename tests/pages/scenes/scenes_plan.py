@@ -224,16 +224,22 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
         )
         for parameter, unit in ((LENGTHSCALE, 1000.0), (RIDGE, 1.0))
     )
-    done(work, screen, "sweep", (design, tuned), variations)
+    done(work, screen, "sweep", (design, work.outcome.search), variations)
     rate = SimpleNamespace(value=0.9, low=0.8, high=0.95)
     sets = SimpleNamespace(told=0.75, told_right=0.912, simulations=40, inner=rate, outer=rate)
-    done(work, screen, "coverage", (design, tuned), SimpleNamespace(confidence=0.9, coverage=sets))
+    done(
+        work,
+        screen,
+        "coverage",
+        (design, work.outcome.search),
+        SimpleNamespace(confidence=0.9, coverage=sets),
+    )
     losses = tuple(
         Loss(number=k, epsilon=one.epsilon, design=one.scored.design, lost=0.5, error=0.02, limit=0.3)
         for k, one in enumerate(tuned.result.frontier[:3])
     )
-    done(work, screen, "limit", (tuned,), losses)
-    done(work, screen, "typed", (design, point.scored.response, tuned), point.scored)
+    done(work, screen, "limit", (work.outcome.search,), losses)
+    done(work, screen, "typed", (design, point.scored.response, tuned.choice), point.scored)
 
 
 @scene("privacy: the smallest budget is found")
@@ -242,7 +248,7 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     assert work.outcome is not None
     tuned = work.outcome.tuned
     point = next(one for one in tuned.result.frontier if one.epsilon == 2.0)
-    done(work, screen, "solve", (0.75, tuned), point)
+    done(work, screen, "solve", (0.75, work.outcome.search), point)
     screen.session_state[side_jobs.KEY].wanted = 0.75
     screen.session_state["goal_0"] = "agreement"
     screen.answers["Agreement needed (IoU)"] = 0.75
@@ -252,7 +258,7 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     work = put(screen, searched())
     assert work.outcome is not None
-    done(work, screen, "solve", (0.95, work.outcome.tuned), None)
+    done(work, screen, "solve", (0.95, work.outcome.search), None)
     screen.session_state[side_jobs.KEY].wanted = 0.95
     screen.session_state["goal_0"] = "agreement"
     screen.answers["Agreement needed (IoU)"] = 0.95

@@ -218,10 +218,10 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     assert work.outcome is not None
     design = work.outcome.tuned.result.chosen.design
     plan = screen.session_state[side_jobs.KEY] = side_jobs.Planning(0)
-    plan.jobs["coverage"] = side_jobs.SideJob((design, work.outcome.tuned), Following())  # type: ignore[arg-type]
+    plan.jobs["coverage"] = side_jobs.SideJob((design, work.outcome.search), Following())  # type: ignore[arg-type]
     plan.jobs["limit"] = side_jobs.SideJob(("other",), None, done=True)
     plan.jobs["typed"] = side_jobs.SideJob(
-        (design, work.outcome.tuned.result.chosen.response, work.outcome.tuned), None, note="It failed."
+        (design, work.outcome.tuned.result.chosen.response, work.outcome.search), None, note="It failed."
     )
     begun(screen, patch, trials, "sweep_job")
     screen.presses = "Show what each"

@@ -162,13 +162,3 @@ def test_a_screen_that_runs_without_a_reader_does_not_begin_the_same_again_and_a
 
     assert side_jobs.one_by_one(Workspace(), "curve", ("these data",), {"first": job}, "Stop") == {}
     assert begun == 2
-
-
-def test_a_subject_that_is_replaced_keeps_what_was_computed_about_it(screen: Recorded) -> None:
-    work, old, new = Workspace(), object(), object()
-    plan = side_jobs.planning(work)
-    plan.jobs["limit"] = side_jobs.SideJob((old, 2.0), None, "kept", True)
-    side_jobs.renew(work, old, new)
-    kept = side_jobs.finished(work, "limit", (new, 2.0))
-    assert kept is not None
-    assert kept.result == "kept"
