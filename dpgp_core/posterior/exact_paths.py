@@ -33,6 +33,7 @@ LARGEST = 800  # bits of the largest number for a proposal in floats
 # powers of 2 by which the equations are multiplied, so that every term is a whole number
 WHOLE = 2 * RIDGE_BITS + 2 * ROOT_BITS + SCALE_BITS
 DENSE = ENTRY_BITS + SCALE_BITS
+TOGETHER = 4096  # deviates drawn at once: of a small map those of many paths, of a large one those of one
 LIMB = 13  # bits of a part of a number by which a matrix of floats is multiplied
 
 
@@ -60,16 +61,19 @@ class Digits(NamedTuple):
 
 
 class PathDeviates:
-    """The deviates behind one path."""
+    """The deviates behind paths that are drawn at once: each path reads its own and no others."""
 
-    def __init__(self, source: WordSource, prior: int, records: int, noise: bool, width: int = 64) -> None:
-        self._prior = Deviates(source, prior, width)
-        self._records = Deviates(source, records, width)
-        self._noise = Deviates(source, prior, width) if noise else None
+    def __init__(self, source: WordSource, prior: int, records: int, noise: bool, paths: int = 1) -> None:
+        self._ends, self._noise = [prior, prior + records], noise
+        self._paths = paths
+        self._all = Deviates(source, paths * (prior + records + noise * prior))
+        self._places, self._read = 0, np.zeros((paths, 0), dtype=object)
 
-    def digits(self, places: int) -> Digits:
-        noise = None if self._noise is None else self._noise.digits(places)
-        return Digits(self._prior.digits(places), self._records.digits(places), noise, places)
+    def digits(self, places: int, path: int = 0) -> Digits:
+        if places != self._places:
+            self._places, self._read = places, self._all.digits(places).reshape(self._paths, -1)
+        prior, records, noise = np.split(self._read[path], self._ends)
+        return Digits(prior, records, noise if self._noise else None, places)
 
 
 class ExactPaths(ABC):
@@ -106,15 +110,20 @@ class ExactPaths(ABC):
 
     def draw(self, paths: int, source: WordSource) -> Ints:
         """(paths, N) independent paths, in units of 2^-20 response units."""
-        deviates = (PathDeviates(source, self.white, self.index.size, self.noise > 0) for _ in range(paths))
-        return np.array([self.rounded(path) for path in deviates])
+        noise, drawn = self.noise > 0, []
+        at_once = max(1, TOGETHER // (self.white + self.index.size + noise * self.white))
+        for first in range(0, paths, at_once):
+            number = min(at_once, paths - first)
+            deviates = PathDeviates(source, self.white, self.index.size, noise, number)
+            drawn += [self.rounded(deviates, path=path) for path in range(number)]
+        return np.array(drawn)
 
-    def rounded(self, deviates: PathDeviates, places: int = FIRST) -> Ints:
-        """(N,) the ideal path of these deviates, rounded to the nearest multiples of 2^-20."""
+    def rounded(self, deviates: PathDeviates, places: int = FIRST, path: int = 0) -> Ints:
+        """(N,) the ideal path of its deviates, rounded to the nearest multiples of 2^-20."""
         # If both ends of the enclosure round to the same number, so does the ideal path. Otherwise
         # further digits narrow it; a tie has probability 0.
         while True:
-            centre, error, bits = self.enclosed(deviates.digits(places))
+            centre, error, bits = self.enclosed(deviates.digits(places, path))
             half, step = 1 << (bits - GRID_BITS - 1), bits - GRID_BITS
             low, high = ((end + half) >> step for end in (centre - error, centre + error))
             if np.array_equal(low, high):

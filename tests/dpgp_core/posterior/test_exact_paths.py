@@ -154,6 +154,7 @@ def test_paths_have_the_posteriors_law(town: Lattice, name: str, noise: float) -
     """Theorem (exact path) of docs/exact-paths.md, (a): 300 whitened paths are white noise."""
     ready = paths(name, noise, town=town)
     drawn = ready.draw(300, SimulationEntropy(7)) * GRID
+    assert np.unique(drawn, axis=0).shape == (300, town.size)
     prior, seen = make_prior(name, town, 1500.0), records(town, 200 * town.size // 81)
     covariance, r = prior.correlation(), 2.0
     exact = fit(prior, seen, r)
@@ -167,6 +168,19 @@ def test_paths_have_the_posteriors_law(town: Lattice, name: str, noise: float) -
     # four standard errors of 120,000 squares, the note's .017; of 24,300 squares
     assert abs(white.var() - 1.0) < (0.017 if town is LARGE else 0.037)
     assert stats.kstest(white.ravel(), "norm").pvalue > 0.001
+
+
+def test_paths_drawn_at_once_read_deviates_of_their_own() -> None:
+    together = PathDeviates(SimulationEntropy(3), 5, 3, True, paths=4)
+    read: list[int] = []
+    for path in range(4):
+        prior, seen, noise, _ = together.digits(128, path)
+        assert noise is not None
+        assert (prior.size, seen.size, noise.size) == (5, 3, 5)
+        read += [*prior, *seen, *noise]
+    assert read == Deviates(SimulationEntropy(3), 52).digits(128).tolist()
+    assert len(set(read)) == 52
+    assert [abs(x) >> 64 for x in together.digits(192, 3).prior] == [abs(x) for x in read[39:44]]
 
 
 def test_a_held_prior_is_what_its_bounds_ask_for() -> None:
