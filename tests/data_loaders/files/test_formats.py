@@ -117,15 +117,16 @@ def test_tables_of_pyarrow_are_typed_tables() -> None:
         assert "damaged" in refused(partial(load, content.getvalue()[:-40], x="lon", y="lat"))
 
 
-def test_a_parquet_file_that_unfolds_without_end_is_refused() -> None:
+@pytest.mark.parametrize(("listed", "size"), [(True, "packed size"), (False, "size")])
+def test_a_parquet_file_that_unfolds_without_end_is_refused(listed: bool, size: str) -> None:
+    """Where each text is listed once, the file itself does not say how large its table is."""
     held = io.BytesIO()
-    pa.parquet.write_table(
-        pa.table({"lon": ["x" * 9999] * 20_000, "lat": [1] * 20_000, "value": [1] * 20_000}), held
-    )
+    table = pa.table({"lon": ["x" * 9999] * 2_000, "lat": [1] * 2_000, "value": [1] * 2_000})
+    pa.parquet.write_table(table, held, use_dictionary=listed, compression="zstd")
     few = Limits(free_bytes=1 << 16)
     data = held.getvalue()
-    assert len(data) < 300_000
-    assert "unpacks to more than 200 times" in refused(
+    assert len(data) < 30_000
+    assert f"unpacks to more than 200 times its {size} and" in refused(
         lambda: load_sensors(data, value="value", unit="u", x="lon", y="lat", limits=few)
     )
 
