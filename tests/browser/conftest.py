@@ -40,9 +40,21 @@ def axe(root: Path) -> str:
     return source.read_text()
 
 
+NO_WEBGL = """
+const get = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...options) {
+  return kind.startsWith("webgl") ? null : get.call(this, kind, ...options);
+};
+"""
+
+
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Make pages in separate browser contexts: each is another person's session."""
+def new_page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Make pages in separate browser contexts: each is another person's session.
+
+    Tests marked `flat_maps` look at no map. Their browser offers no WebGL, which is half of what a screen
+    with maps costs where WebGL is drawn in software: the maps are pictures.
+    """
     contexts = []
 
     def make(width: int = 1280, theme: str = "light") -> Page:
@@ -52,6 +64,8 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
             accept_downloads=True,
         )
         context.set_default_timeout(PATIENCE * 1000)
+        if request.node.get_closest_marker("flat_maps"):
+            context.add_init_script(NO_WEBGL)
         contexts.append(context)
         return context.new_page()
 

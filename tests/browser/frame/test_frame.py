@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page
 
 from pages.shared.steps import SCREENS
 from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, open_screen, press, running_app, settle
+
+pytestmark = pytest.mark.flat_maps
 
 CURATOR = [screen for screen in SCREENS if screen.curator]
 

@@ -33,6 +33,8 @@ from tests.browser.harness import (
 from tests.browser.sessions import session
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
+pytestmark = pytest.mark.flat_maps
+
 AUTH = """
 [auth]
 redirect_uri = "http://localhost:{port}/oauth2callback"

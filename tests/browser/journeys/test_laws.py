@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.harness import (
@@ -23,6 +24,8 @@ from tests.browser.harness import (
 )
 from tests.browser.journeys.test_data_page import choose_kind, fill, main_text
 from tests.browser.journeys.test_journey import heading
+
+pytestmark = pytest.mark.flat_maps
 
 WEST, SOUTH, EAST, NORTH = 10.0, 50.0, 10.4, 50.2
 

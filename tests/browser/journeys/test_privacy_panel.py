@@ -21,6 +21,8 @@ from tests.browser.harness import (
 )
 from tests.browser.journeys.test_journey import give_coarse_example, heading, ledger_entries
 
+pytestmark = pytest.mark.flat_maps
+
 WAIT = PATIENCE * 1000
 
 

@@ -32,6 +32,8 @@ from tests.browser.journeys.test_journey import (
 )
 from tests.patience import HANG
 
+pytestmark = pytest.mark.flat_maps
+
 CLICKS = int(os.environ.get("HEXCURSION_CLICKS", "2"))
 """How many double clicks the test makes, and half as many reloads; HEXCURSION_CLICKS=20 makes more."""
 
