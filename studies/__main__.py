@@ -16,7 +16,7 @@ from studies.registry import RESULTS, STUDIES, Study
 from studies.reporting.tables import progress
 
 FOLDER = Path(__file__).resolve().parent
-ROOMS = ("agreement", "columns", "prices", "scale", "screens", "speed")
+ROOMS = ("agreement", "columns", "prices", "scale", "screens")
 """The rooms whose every module is a command that measures something."""
 MODULES = {
     path.stem: ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)

@@ -24,14 +24,6 @@ def test_columns_beside_a_published_half(epsilon: str) -> None:
     )
 
 
-def test_time_to_answer() -> None:
-    rows = {row[0]: row for row in stored("spectral_search") if row and row[0] in ("721", "2437", "17101")}
-    for column in (2, 4):  # with eigenvectors on disk; at all budgets
-        one, two, three = (f"{float(rows[cells][column]):.1f}".removeprefix("0") for cells in rows)
-        said = f"{one} s on 721 hexagons, {two} s on\n2,437 and {three} s on 17,101"
-        assert (said if column == 2 else f"{one}, {two} and {three} s.") in PAGE
-
-
 def short(figure: str) -> str:
     return "–" if figure == "nan" else f"{float(figure):.2f}".removeprefix("0")
 

@@ -1,1 +1,0 @@
-"""CPU time of the parts."""
