@@ -240,7 +240,10 @@ class Conversion:
                     f"Column {self._column!r} says {_short(name)}, while {self._unit} was stated."
                 )
             elif not name and len(self._rows) > 1:
-                sentences.append(f"{_rows(rows)} name no unit in {self._column!r} and count as {self._unit}.")
+                names, count = ("names", "counts") if rows == 1 else ("name", "count")
+                sentences.append(
+                    f"{_rows(rows)} {names} no unit in {self._column!r} and {count} as {self._unit}."
+                )
             elif pair is not None and pair != (1.0, 0.0):
                 shift = f", and {pair[1]:+g}" if pair[1] else ""
                 sentences.append(

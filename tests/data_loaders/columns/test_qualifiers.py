@@ -28,7 +28,7 @@ def test_each_row_is_converted_by_its_own_unit() -> None:
     made, report = load(data)
     assert made.value.tolist() == [1.0, 2000.0, 3.0, 4.0, 0.005]
     assert "1 row in mg/l was converted to ug/l (times 1000), by column 'unit'." in report.notes
-    assert "1 row name no unit in 'unit' and count as ug/l." in report.notes
+    assert "1 row names no unit in 'unit' and counts as ug/l." in report.notes
     assert load(data, unit="mg/l")[0].value.tolist()[:4] == [0.001, 2.0, 0.003, 4.0]
     assert load(data, unit_column="none")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
 
