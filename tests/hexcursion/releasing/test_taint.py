@@ -212,34 +212,31 @@ def reordered(
     return told_apart(one, others[0]) | told_apart(one, others[1])
 
 
-ORDERED = [
-    pytest.param(
-        replace(case, reference=False),
-        id=str(case),
-        marks=() if case.mechanism == "noisy-cell-statistics" else pytest.mark.slow,
-    )
-    for case in EVERY_DAY
-    if case.relation == "replace-one"
-]
-"""Where nobody names reference data: simulated values are dealt to the places of the records. Every day there
-are bin means in periods and spectral statistics from a map besides."""
+EVERY_DAY_IN_ORDER = [Case("noisy-cell-statistics", places_public=True, reference=False)]
+ORDERED = dict.fromkeys(
+    replace(case, reference=known or case.relation == "add-or-remove")
+    for case in SERVED
+    for known in (False, True)
+)
+"""Every mechanism with and without reference data. Where nobody names any, simulated values are dealt to the
+places of the records; where rows are added or removed, a reference is named always."""
 
 
-@pytest.mark.parametrize("case", ORDERED)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=f"{case}-{'reference' if case.reference else 'simulated'}",
+            marks=() if case in EVERY_DAY_IN_ORDER else pytest.mark.slow,
+        )
+        for case in ORDERED
+    ],
+)
 def test_the_order_of_the_rows_is_not_published(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert reordered(tmp_path, case.options(tmp_path), capsys) == {}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("reference", [False, True], ids=["simulated", "reference"])
-@pytest.mark.parametrize("case", SERVED, ids=str)
-def test_nor_is_it_by_any_mechanism(
-    case: Case, reference: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    known = reference or case.relation == "add-or-remove"
-    assert reordered(tmp_path, replace(case, reference=known).options(tmp_path), capsys) == {}
 
 
 def test_nor_is_it_where_a_public_map_is_the_start(
