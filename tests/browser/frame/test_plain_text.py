@@ -8,8 +8,6 @@ from playwright.sync_api import Page
 from pages.shared.plain_text import JOINER
 from tests.browser.harness import IDLE, PATIENCE, running_script
 
-pytestmark = pytest.mark.flat_maps
-
 TEXTS = (
     "![p](http://evil.example/a.png) [l](http://evil.example) <http://evil.example>",
     "http://evil.example/x?y=1 https://evil.example www.evil.example ftp://evil.example",

@@ -19,8 +19,6 @@ from tests.browser.harness import PATIENCE, RunningApp, open_screen, running_app
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.reading.test_bundle_read import resealed
 
-pytestmark = pytest.mark.flat_maps
-
 NAME = "0123456789abcdef"
 # What Streamlit's Markdown would make something of; {host} listens.
 SIGNS = (

@@ -16,8 +16,6 @@ from hexcursion.words import agreement_words
 from pages.shared.shipped import BUNDLE, shelved
 from tests.browser.harness import PATIENCE, RunningApp, appear, open_screen, running_app, settle, unfold
 
-pytestmark = pytest.mark.flat_maps
-
 FIRST_SCREENS: tuple[ViewportSize, ...] = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
 ANSWERS = (
     re.compile(r"Where did houses in Lucas County sell for more than \$80,000 in 1998\?"),
