@@ -212,7 +212,8 @@ def reordered(
     return told_apart(one, others[0]) | told_apart(one, others[1])
 
 
-EVERY_DAY_IN_ORDER = [Case("noisy-cell-statistics", places_public=True, reference=False)]
+ORDERED_EVERY_DAY = Case("noisy-cell-statistics", places_public=True, reference=False)
+"""Bin means in periods and spectral statistics from a map are, too: see below."""
 ORDERED = dict.fromkeys(
     replace(case, reference=known or case.relation == "add-or-remove")
     for case in SERVED
@@ -228,7 +229,7 @@ places of the records; where rows are added or removed, a reference is named alw
         pytest.param(
             case,
             id=f"{case}-{'reference' if case.reference else 'simulated'}",
-            marks=() if case in EVERY_DAY_IN_ORDER else pytest.mark.slow,
+            marks=() if case == ORDERED_EVERY_DAY else pytest.mark.slow,
         )
         for case in ORDERED
     ],

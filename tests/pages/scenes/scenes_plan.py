@@ -209,7 +209,7 @@ def _dropped(name: str) -> Workspace:
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     work = put(screen, searched())
     assert work.outcome is not None
-    tuned = work.outcome.tuned
+    tuned, search = work.outcome.tuned, work.outcome.search
     number, point = next((k, one) for k, one in enumerate(tuned.result.frontier) if one.epsilon == 2.0)
     screen.clicks["frontier_0_1"] = number
     design = point.scored.design
@@ -224,22 +224,16 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
         )
         for parameter, unit in ((LENGTHSCALE, 1000.0), (RIDGE, 1.0))
     )
-    done(work, screen, "sweep", (design, work.outcome.search), variations)
+    done(work, screen, "sweep", (design, search), variations)
     rate = SimpleNamespace(value=0.9, low=0.8, high=0.95)
     sets = SimpleNamespace(told=0.75, told_right=0.912, simulations=40, inner=rate, outer=rate)
-    done(
-        work,
-        screen,
-        "coverage",
-        (design, work.outcome.search),
-        SimpleNamespace(confidence=0.9, coverage=sets),
-    )
+    done(work, screen, "coverage", (design, search), SimpleNamespace(confidence=0.9, coverage=sets))
     losses = tuple(
         Loss(number=k, epsilon=one.epsilon, design=one.scored.design, lost=0.5, error=0.02, limit=0.3)
         for k, one in enumerate(tuned.result.frontier[:3])
     )
-    done(work, screen, "limit", (work.outcome.search,), losses)
-    done(work, screen, "typed", (design, point.scored.response, tuned.choice), point.scored)
+    done(work, screen, "limit", (search,), losses)
+    done(work, screen, "typed", (design, point.scored.response, search), point.scored)
 
 
 @scene("privacy: the smallest budget is found")
