@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,13 +60,3 @@ def run_child(command: Sequence[str], **environment: str) -> dict[str, Any]:
     if process.returncode:
         raise SystemExit(process.stderr)
     return dict(json.loads(process.stdout.splitlines()[-1]))
-
-
-def cpu_seconds(work: Callable[[], object], runs: int) -> float:
-    """Median CPU seconds of `work` over several runs."""
-    times = []
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
